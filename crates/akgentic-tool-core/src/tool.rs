@@ -1,0 +1,233 @@
+//! Tools as the model sees them: a name, a description, typed arguments and a body.
+
+use std::fmt;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Instant;
+
+use akgentic_core::coerce::{Coercer, FieldError, Options};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::content::Content;
+use crate::error::{CallStopped, Panicked, ToolError};
+
+/// What a tool looks like to a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolDefinition {
+    /// Name the model calls.
+    pub name: String,
+    /// The contract in words: what is done, what is given back, what to do next.
+    pub description: String,
+    /// JSON schema of the arguments, an object that refuses unknown keys.
+    pub parameters: Value,
+}
+
+/// One call of a tool: who asks, and when to give up.
+///
+/// Dropping the future of a call stops its work; a body that hands work to another thread or
+/// process watches `cancel` as well.
+#[derive(Clone, Debug, Default)]
+pub struct ToolCall {
+    /// Id the model gave the call; empty when there is no model.
+    pub id: String,
+    /// How often this tool was already retried in the run.
+    pub retry: u32,
+    /// Fires when nobody waits for the answer any more.
+    pub cancel: CancellationToken,
+    /// When the caller stops waiting.
+    pub deadline: Option<Instant>,
+}
+
+impl ToolCall {
+    /// A call that ends by `deadline`.
+    pub fn until(deadline: Instant) -> Self {
+        Self { deadline: Some(deadline), ..Self::default() }
+    }
+
+    /// Waits for `work`, but no longer than this call may take.
+    ///
+    /// Work that is cut off is dropped; the call's token fires when its deadline passes, so that
+    /// work on other threads and in other processes ends too.
+    pub async fn bound<T>(
+        &self,
+        work: impl Future<Output = Result<T, ToolError>>,
+    ) -> Result<T, ToolError> {
+        let deadline = async {
+            match self.deadline {
+                Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => Err(CallStopped::Cancelled.into()),
+            result = work => result,
+            () = deadline => {
+                self.cancel.cancel();
+                Err(CallStopped::DeadlinePassed.into())
+            }
+        }
+    }
+}
+
+/// Arguments that passed the schema of their tool.
+#[derive(Clone, Debug)]
+pub struct ValidArgs(Value);
+
+impl ValidArgs {
+    /// The coerced arguments.
+    pub fn as_json(&self) -> &Value {
+        &self.0
+    }
+}
+
+type Body = dyn Fn(Value, ToolCall) -> BoxFuture<'static, Result<Content, ToolError>> + Send + Sync;
+
+/// A named callable for the model; cheap to clone.
+#[derive(Clone)]
+pub struct Tool {
+    definition: Arc<ToolDefinition>,
+    coercer: Arc<Coercer>,
+    body: Arc<Body>,
+}
+
+impl Tool {
+    /// A tool with typed arguments.
+    ///
+    /// The schema comes from `A`: doc comments become descriptions, serde defaults become defaults.
+    ///
+    /// ```
+    /// use akgentic_tool_core::{Tool, ToolCall, ToolError};
+    /// # use schemars::JsonSchema;
+    /// # use serde::Deserialize;
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Add {
+    ///     /// First number.
+    ///     a: i64,
+    ///     /// Second number.
+    ///     b: i64,
+    /// }
+    /// let add = Tool::new("add", "Adds two numbers.", |args: Add, _call: ToolCall| async move {
+    ///     Ok::<_, ToolError>((args.a + args.b).to_string())
+    /// });
+    /// assert_eq!(add.name(), "add");
+    /// ```
+    pub fn new<A, F, Fut, R>(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        body: F,
+    ) -> Self
+    where
+        A: DeserializeOwned + JsonSchema + Send + 'static,
+        F: Fn(A, ToolCall) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<R, ToolError>> + Send + 'static,
+        R: Into<Content>,
+    {
+        let parameters = crate::schema::arguments_schema::<A>();
+        let definition =
+            ToolDefinition { name: name.into(), description: description.into(), parameters };
+        let tool_name = definition.name.clone();
+        Self::from_definition(definition, move |args, call| {
+            match crate::schema::parse_arguments::<A>(args) {
+                Ok(args) => {
+                    let answer = body(args, call);
+                    Box::pin(async move { answer.await.map(Into::into) })
+                }
+                Err(error) => {
+                    let text = format!("the arguments of {tool_name} do not fit: {error}");
+                    Box::pin(async move { Err(ToolError::Retriable(text)) })
+                }
+            }
+        })
+    }
+
+    /// A tool whose schema is data, such as one of an MCP server.
+    pub fn from_definition<F>(definition: ToolDefinition, body: F) -> Self
+    where
+        F: Fn(Value, ToolCall) -> BoxFuture<'static, Result<Content, ToolError>>
+            + Send
+            + Sync
+            + 'static,
+    {
+        let coercer = Coercer::new(&definition.parameters);
+        Self { definition: Arc::new(definition), coercer: Arc::new(coercer), body: Arc::new(body) }
+    }
+
+    /// What the model sees.
+    pub fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    /// Name the model calls.
+    pub fn name(&self) -> &str {
+        &self.definition.name
+    }
+
+    /// The same tool with `instructions` at the end of its description.
+    #[must_use]
+    pub fn with_instructions(mut self, instructions: Option<&str>) -> Self {
+        if let Some(instructions) = instructions.filter(|text| !text.is_empty()) {
+            let definition = Arc::make_mut(&mut self.definition);
+            definition.description = crate::params::append_instructions(
+                Some(&definition.description),
+                Some(instructions),
+            )
+            .unwrap_or_default();
+        }
+        self
+    }
+
+    /// Checks and coerces arguments; every failing field is reported.
+    pub fn validate(&self, args: Value) -> Result<ValidArgs, Vec<FieldError>> {
+        self.coercer.coerce(args, Options::ARGUMENTS).map(ValidArgs)
+    }
+
+    /// Runs the body on arguments that passed [`Tool::validate`]; a panic is a fatal error.
+    ///
+    /// Cancellation and deadline are the body's to watch; see [`ToolCall::bound`].
+    pub fn run(
+        &self,
+        args: ValidArgs,
+        call: ToolCall,
+    ) -> BoxFuture<'static, Result<Content, ToolError>> {
+        let (body, name) = (Arc::clone(&self.body), Arc::clone(&self.definition));
+        let guarded = AssertUnwindSafe(async move { body(args.0, call).await }).catch_unwind();
+        Box::pin(async move {
+            guarded.await.unwrap_or_else(|payload| {
+                let error = Panicked::from_payload(&*payload);
+                tracing::error!(tool = name.name, %error, "a tool panicked");
+                Err(ToolError::fatal(error))
+            })
+        })
+    }
+
+    /// Validates and runs; arguments that do not fit are a retriable error.
+    pub async fn call(&self, args: Value, call: ToolCall) -> Result<Content, ToolError> {
+        match self.validate(args) {
+            Ok(args) => self.run(args, call).await,
+            Err(errors) => Err(ToolError::Retriable(describe_errors(self.name(), &errors))),
+        }
+    }
+}
+
+impl fmt::Debug for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Tool").field(&self.definition.name).finish()
+    }
+}
+
+fn describe_errors(tool: &str, errors: &[FieldError]) -> String {
+    let mut text = format!("the arguments of {tool} do not fit:");
+    for error in errors {
+        text.push_str("\n- ");
+        text.push_str(&error.to_string());
+    }
+    text.push_str("\ncorrect them and call the tool again");
+    text
+}
