@@ -1,0 +1,165 @@
+//! Executes the calls of a batch side by side.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use akgentic_tool_core::{ToolCall, ToolError};
+use futures_util::FutureExt as _;
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use tokio_util::sync::CancellationToken;
+
+use super::Drivers;
+use crate::error::{RunError, panic_message};
+use crate::hook::RunContext;
+use crate::run::{CallOutcome, Event, PlannedCall, ToolBatch, ToolsReport};
+
+/// How far a batch is.
+pub(super) struct Progress {
+    ended: Vec<Option<CallOutcome>>,
+    started: Vec<Arc<AtomicBool>>,
+    stopped: Option<RunError>,
+}
+
+impl Progress {
+    pub(super) fn new(calls: usize) -> Self {
+        Self {
+            ended: (0..calls).map(|_| None).collect(),
+            started: (0..calls).map(|_| Arc::default()).collect(),
+            stopped: None,
+        }
+    }
+
+    /// The batch as it stands; calls that have not ended are interrupted.
+    pub(super) fn into_event(self) -> Event {
+        let outcomes = self
+            .ended
+            .into_iter()
+            .zip(self.started)
+            .map(|(ended, started)| {
+                ended.unwrap_or(if started.load(Ordering::Acquire) {
+                    CallOutcome::Interrupted
+                } else {
+                    CallOutcome::NotStarted
+                })
+            })
+            .collect();
+        Event::ToolsDone(ToolsReport { outcomes, stopped: self.stopped })
+    }
+
+    pub(super) fn into_cancelled(mut self) -> Event {
+        self.stopped = Some(RunError::Cancelled);
+        self.into_event()
+    }
+}
+
+/// Runs all calls concurrently and notes how they end, in the order they do.
+///
+/// When the run is cancelled, or a call fails for good, running calls get the signal and a short
+/// grace; what has not ended by then is dropped.
+pub(super) async fn execute(
+    batch: ToolBatch,
+    drivers: &Drivers,
+    context: &RunContext,
+    progress: &mut Progress,
+) {
+    let stop = drivers.cancel.child_token();
+    let mut calls: FuturesUnordered<_> = batch
+        .calls
+        .into_iter()
+        .zip(&progress.started)
+        .enumerate()
+        .map(|(index, (planned, started))| {
+            let call = one(planned, drivers, context.clone(), stop.clone(), Arc::clone(started));
+            async move { (index, call.await) }
+        })
+        .collect();
+    loop {
+        tokio::select! {
+            biased;
+            ended = calls.next() => match ended {
+                None => return,
+                Some((index, outcome)) => {
+                    let last = progress.note(index, outcome);
+                    if last {
+                        break;
+                    }
+                }
+            },
+            () = drivers.cancel.cancelled() => {
+                progress.stopped = Some(RunError::Cancelled);
+                break;
+            }
+        }
+    }
+    stop.cancel();
+    let grace = tokio::time::sleep(drivers.stopping.tool_grace);
+    tokio::pin!(grace);
+    loop {
+        tokio::select! {
+            biased;
+            ended = calls.next() => match ended {
+                None => return,
+                Some((index, outcome)) => {
+                    progress.note(index, outcome);
+                }
+            },
+            () = &mut grace => return,
+        }
+    }
+}
+
+impl Progress {
+    /// Notes how a call ended; `true` when the batch is to be stopped.
+    fn note(&mut self, index: usize, outcome: Result<CallOutcome, RunError>) -> bool {
+        let (outcome, stop) = match outcome {
+            Ok(outcome) => {
+                let stop = matches!(outcome, CallOutcome::Failed(_) | CallOutcome::Panicked(_));
+                (Some(outcome), stop)
+            }
+            Err(error) => {
+                self.stopped.get_or_insert(error);
+                (None, true)
+            }
+        };
+        if let Some(slot) = self.ended.get_mut(index) {
+            *slot = outcome;
+        }
+        stop
+    }
+}
+
+/// One call with the hooks around it.
+async fn one(
+    planned: PlannedCall,
+    drivers: &Drivers,
+    mut run: RunContext,
+    stop: CancellationToken,
+    started: Arc<AtomicBool>,
+) -> Result<CallOutcome, RunError> {
+    let PlannedCall { call, tool, args, retry } = planned;
+    run.queue = run.queue.during_call(&call.tool_call_id);
+    for hook in drivers.hooks.iter() {
+        hook.before_tool(&run, &call).await.map_err(RunError::Hook)?;
+    }
+    if stop.is_cancelled() {
+        return Ok(CallOutcome::NotStarted);
+    }
+    started.store(true, Ordering::Release);
+    let mut tool_call = ToolCall::default();
+    tool_call.id.clone_from(&call.tool_call_id);
+    tool_call.retry = retry;
+    tool_call.cancel = stop;
+    let work = async move { tool.run(args, tool_call).await };
+    let mut outcome = match AssertUnwindSafe(work).catch_unwind().await {
+        Ok(Ok(content)) => CallOutcome::Returned(content.into()),
+        Ok(Err(ToolError::Retriable(text))) => return Ok(CallOutcome::Retry(text)),
+        Ok(Err(ToolError::Fatal(source))) => return Ok(CallOutcome::Failed(source)),
+        Ok(Err(other)) => return Ok(CallOutcome::Failed(Box::new(other))),
+        Err(panic) => return Ok(CallOutcome::Panicked(panic_message(&*panic))),
+    };
+    for hook in drivers.hooks.iter().rev() {
+        hook.after_tool(&run, &call, &mut outcome).await.map_err(RunError::Hook)?;
+    }
+    Ok(outcome)
+}

@@ -1,0 +1,70 @@
+#![doc = include_str!("../README.md")]
+
+mod agent;
+mod config;
+mod content;
+mod context;
+mod drive;
+mod error;
+mod event;
+mod feedback;
+mod fold;
+mod form;
+mod function_model;
+mod history;
+mod hook;
+mod limits;
+mod message;
+mod model;
+mod output;
+mod part;
+mod prompt;
+mod queue;
+pub mod run;
+pub mod scenario;
+mod usage;
+
+pub use agent::{ReactAgent, ReactAgentBuilder, Recovery, RunResult};
+pub use config::{
+    AgentUsageLimits, CompactionConfig, ConfigRecord, DataCollection, EndStrategy,
+    HttpClientConfig, ModelConfig, OpenRouterRouting, Provider, Quantization, ReasoningEffort,
+    RoutingSort, RunUsageLimits, RuntimeConfig,
+};
+pub use content::{BinaryContent, ToolContent, ToolItem, UserContent, UserItem};
+pub use context::{ContextManager, ObserverId, RestoredUsage};
+pub use drive::{Drivers, MessageSink, Stopping, drive};
+pub use error::{BoxError, ModelError, ModelErrorKind, RunError, UnexpectedBehavior};
+pub use event::{
+    ContextObserver, LlmContextClearedEvent, LlmContextCompactedEvent, LlmEvent, LlmMessageEvent,
+    LlmSystemPromptEvent, LlmUsageEvent, SystemPromptPartSnapshot, ToolCallEvent, ToolReturnEvent,
+    system_prompt_hash,
+};
+pub use feedback::{
+    Feedback, RetryCause, RetryInfo, ValidationError, escape_framing, feedback_text,
+};
+pub use fold::fold;
+pub use form::Form;
+pub use function_model::FunctionModel;
+pub use history::{History, clean, sendable};
+pub use hook::{Hook, HookFuture, RunContext};
+pub use limits::{LimitBreach, UsageLimit};
+pub use message::{FinishReason, MessageState, ModelMessage, ModelRequest, ModelResponse};
+pub use model::{Model, ModelInput, ModelSettings, OutputRequest, StreamEvent};
+pub use output::{OUTPUT_TOOL, Output, OutputMode, OutputSchema, OutputSpec, strip_fence};
+pub use part::{
+    Outcome, RequestPart, ResponsePart, RetryFeedbackPart, RetryPromptPart, SystemPromptPart,
+    TextPart, ThinkingPart, ToolArgs, ToolCallPart, ToolReturnPart, UserPromptPart,
+};
+pub use prompt::{PromptTemplate, SystemPrompts, TemplateError};
+pub use queue::{Priority, QueueClosed, Queued, QueuedId, RunQueue};
+pub use run::{Run, ToolSet};
+pub use scenario::{Scenario, ScenarioError, ScriptedModel};
+pub use usage::{RequestUsage, Usage};
+
+/// Makes the types of this crate known to the registry.
+///
+/// Types register themselves when the program loads, but the linker leaves out a crate nothing
+/// refers to. A program that only reads data naming these types calls this once.
+pub fn register() {
+    std::hint::black_box(<LlmMessageEvent as akgentic_core::wire::WireType>::PATH);
+}

@@ -1,0 +1,335 @@
+//! The agent loop as a state machine: events in, actions out, no waiting inside.
+//!
+//! A [`Run`] is driven by whoever does the waiting: [`drive`](crate::drive) in production, a test
+//! by hand. It starts with an [`Action`]; each action is answered by one [`Event`], which gives the
+//! next action, until [`Action::Finish`].
+//!
+//! ```text
+//!            ┌──────────────────────────── retry, tool results, injected content ─┐
+//! begin ─► Prepare ─► CallModel ─► (reply) ─┬─► CallTools ─► (results) ─┬─────────┘
+//!                                           └─► Settle ◄────────────────┘
+//!                                                 └─► Finish
+//! ```
+
+mod batch;
+mod reply;
+mod spec;
+mod tools;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use akgentic_core::wire::Timestamp;
+use akgentic_tool_core::ToolDefinition;
+
+pub use batch::{CallOutcome, PlannedCall, ToolBatch, ToolsReport};
+pub use spec::{RunOptions, RunSpec, Stamps};
+pub use tools::ToolSet;
+
+use crate::error::{ModelError, RunError};
+use crate::history::{History, Outgoing};
+use crate::message::{MessageState, ModelMessage, ModelRequest, ModelResponse};
+use crate::model::{ModelInput, ModelSettings, OutputRequest};
+use crate::output::Output;
+use crate::part::{RequestPart, SystemPromptPart, UserPromptPart};
+use crate::queue::{Queued, RunQueue};
+use crate::usage::Usage;
+use batch::Pending;
+
+/// What happened since the last action.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one event exists at a time")]
+pub enum Event {
+    /// The model step is prepared; answers [`Action::Prepare`].
+    Prepared,
+    /// The model answered, or failed; answers [`Action::CallModel`].
+    Replied(Result<ModelResponse, ModelError>),
+    /// The calls ended; answers [`Action::CallTools`].
+    ToolsDone(ToolsReport),
+    /// Nobody wants to add anything before the end; answers [`Action::Settle`].
+    Settled(Output),
+    /// Something outside the loop failed; answers any action.
+    Failed(RunError),
+}
+
+/// What is to be done next.
+#[derive(Debug)]
+pub enum Action {
+    /// A request is about to be made: hooks may look at [`Run::step`] and change it.
+    Prepare,
+    /// Ask the model.
+    CallModel(ModelInput),
+    /// Execute these calls.
+    CallTools(ToolBatch),
+    /// The run would end with this output: hooks may change it or inject more content.
+    Settle(Output),
+    /// The run has ended.
+    Finish(Result<Output, RunError>),
+}
+
+/// The next model request, as hooks may change it.
+#[derive(Clone, Debug)]
+pub struct ModelStep {
+    /// What is sent.
+    pub messages: History,
+    /// How it is sent.
+    pub settings: ModelSettings,
+}
+
+/// One run of the loop.
+#[derive(Debug)]
+pub struct Run {
+    id: String,
+    conversation_id: String,
+    outgoing: Outgoing,
+    added: Vec<Arc<ModelMessage>>,
+    taken: usize,
+    phase: Phase,
+    usage: Usage,
+    output_retries: u32,
+    tool_retries: HashMap<String, u32>,
+    steps: u32,
+    queue: RunQueue,
+    tools: Arc<ToolSet>,
+    definitions: Arc<[ToolDefinition]>,
+    output: OutputRequest,
+    options: RunOptions,
+    stamps: Stamps,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Prepare,
+    Model,
+    Tools(Pending),
+    Settle,
+    Ended,
+}
+
+impl Run {
+    /// Starts a run: cleans the history, renders the system prompts, adds the prompt.
+    pub fn begin(spec: RunSpec) -> (Self, Action) {
+        let now = (spec.stamps.now)();
+        let latest = spec.history.iter().rev().find_map(|message| message.conversation_id());
+        let conversation_id = latest.map_or_else(|| (spec.stamps.id)().to_string(), str::to_owned);
+        let first = spec.history.is_empty();
+        let mut run = Self {
+            id: (spec.stamps.id)().to_string(),
+            conversation_id,
+            outgoing: Outgoing::new(&spec.history, now),
+            added: Vec::new(),
+            taken: 0,
+            phase: Phase::Prepare,
+            usage: Usage::default(),
+            output_retries: 0,
+            tool_retries: HashMap::new(),
+            steps: 0,
+            queue: RunQueue::default(),
+            definitions: spec.tools.definitions(),
+            tools: spec.tools,
+            output: spec.output,
+            options: spec.options,
+            stamps: spec.stamps,
+        };
+        let mut parts = Vec::new();
+        if first {
+            parts.extend(spec.system_prompts.into_iter().map(|(name, text)| {
+                RequestPart::SystemPrompt(SystemPromptPart::new(text, Some(name), now))
+            }));
+        } else {
+            run.render_again(&spec.system_prompts);
+        }
+        parts.push(RequestPart::UserPrompt(UserPromptPart::new(spec.prompt, now)));
+        run.add_request(parts, MessageState::Complete);
+        let action = match run.tools.clashes_with(&run.output) {
+            Some(name) => run.end(Err(RunError::Usage(format!(
+                "a tool has the name of the output tool {name}"
+            )))),
+            None => run.enter_model_step(),
+        };
+        (run, action)
+    }
+
+    /// Takes what happened and says what to do next.
+    ///
+    /// An event that does not answer the last action ends the run.
+    pub fn next(&mut self, event: Event) -> Action {
+        match (std::mem::replace(&mut self.phase, Phase::Ended), event) {
+            (_, Event::Failed(error)) => self.end(Err(error)),
+            (Phase::Prepare, Event::Prepared) => self.call_model(),
+            (Phase::Model, Event::Replied(Ok(response))) => self.on_response(response),
+            (Phase::Model, Event::Replied(Err(error))) => self.end(Err(error.into())),
+            (Phase::Tools(pending), Event::ToolsDone(report)) => self.on_tools(pending, report),
+            (Phase::Settle, Event::Settled(output)) => self.on_settled(output),
+            (_, Event::Prepared | Event::Replied(_) | Event::ToolsDone(_) | Event::Settled(_)) => {
+                self.end(Err(RunError::Usage("the event does not answer the action".to_owned())))
+            }
+        }
+    }
+
+    /// Identity of the run.
+    pub fn run_id(&self) -> &str {
+        &self.id
+    }
+
+    /// What the run consumed so far.
+    pub fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// How many model requests were started.
+    pub fn steps(&self) -> u32 {
+        self.steps
+    }
+
+    /// Where content is injected.
+    pub fn queue(&self) -> &RunQueue {
+        &self.queue
+    }
+
+    /// What is sent: the cleaned conversation so far.
+    pub fn outgoing(&self) -> &History {
+        self.outgoing.messages()
+    }
+
+    /// The next model request, for hooks.
+    pub fn step(&self) -> ModelStep {
+        ModelStep {
+            messages: self.outgoing.messages().clone(),
+            settings: self.options.settings.clone(),
+        }
+    }
+
+    /// Puts the next model request back as hooks left it; the messages stay changed for the rest of
+    /// the run, the settings too.
+    pub fn set_step(&mut self, step: ModelStep) {
+        self.outgoing.replace(step.messages);
+        self.options.settings = step.settings;
+    }
+
+    /// Messages the run added since they were last taken, to be stored.
+    pub fn take_added(&mut self) -> Vec<Arc<ModelMessage>> {
+        let fresh = self.added.get(self.taken..).unwrap_or_default().to_vec();
+        self.taken = self.added.len();
+        fresh
+    }
+
+    /// All messages the run added.
+    pub fn added(&self) -> &[Arc<ModelMessage>] {
+        &self.added
+    }
+
+    fn enter_model_step(&mut self) -> Action {
+        if let Err(breach) = self.options.limits.check_request(&self.usage) {
+            return self.end(Err(RunError::RunUsageLimit(breach)));
+        }
+        self.deliver(self.queue.take_asap());
+        self.phase = Phase::Prepare;
+        Action::Prepare
+    }
+
+    fn call_model(&mut self) -> Action {
+        self.deliver(self.queue.take_asap());
+        self.outgoing.make_ready((self.stamps.now)());
+        self.steps += 1;
+        self.phase = Phase::Model;
+        Action::CallModel(ModelInput {
+            messages: self.outgoing.messages().clone(),
+            tools: Arc::clone(&self.definitions),
+            output: self.output.clone(),
+            settings: self.options.settings.clone(),
+            cancel: self.options.cancel.clone(),
+        })
+    }
+
+    fn settle(&mut self, output: Output) -> Action {
+        self.phase = Phase::Settle;
+        Action::Settle(output)
+    }
+
+    fn on_settled(&mut self, output: Output) -> Action {
+        let waiting = self.queue.take_all_or_close();
+        if waiting.is_empty() {
+            return self.end(Ok(output));
+        }
+        self.deliver(waiting);
+        self.enter_model_step()
+    }
+
+    fn end(&mut self, result: Result<Output, RunError>) -> Action {
+        self.queue.close();
+        self.phase = Phase::Ended;
+        Action::Finish(result)
+    }
+
+    /// Each injected item is a request of its own.
+    fn deliver(&mut self, items: Vec<Queued>) {
+        for item in items {
+            let prompt = UserPromptPart::new(item.content, (self.stamps.now)());
+            self.add_request(vec![RequestPart::UserPrompt(prompt)], MessageState::Complete);
+        }
+    }
+
+    fn add_request(&mut self, parts: Vec<RequestPart>, state: MessageState) {
+        self.add(ModelRequest {
+            parts,
+            timestamp: Some((self.stamps.now)()),
+            run_id: Some(self.id.clone()),
+            conversation_id: Some(self.conversation_id.clone()),
+            state,
+            ..ModelRequest::default()
+        });
+    }
+
+    fn add(&mut self, message: impl Into<Arc<ModelMessage>>) {
+        let message = message.into();
+        self.outgoing.push(Arc::clone(&message), (self.stamps.now)());
+        self.added.push(message);
+    }
+
+    /// Ends with an error inside a batch: the record says that its calls were cut off.
+    fn break_off(&mut self, parts: Vec<RequestPart>, error: RunError) -> Action {
+        self.add_request(parts, MessageState::Interrupted);
+        self.end(Err(error))
+    }
+
+    /// System prompts of earlier runs, rendered anew in what is sent.
+    fn render_again(&mut self, prompts: &[(String, String)]) {
+        let fresh: HashMap<&str, &str> =
+            prompts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        let stale = |part: &RequestPart| match part {
+            RequestPart::SystemPrompt(part) => part
+                .dynamic_ref
+                .as_deref()
+                .and_then(|name| fresh.get(name))
+                .is_some_and(|text| *text != part.content),
+            _ => false,
+        };
+        let mut messages = self.outgoing.messages().clone();
+        let dated: Vec<usize> = messages
+            .iter()
+            .enumerate()
+            .filter(|(_, message)| {
+                message.as_request().is_some_and(|request| request.parts.iter().any(stale))
+            })
+            .map(|(index, _)| index)
+            .collect();
+        for index in dated {
+            let Some(message) = messages.make_mut().get_mut(index) else { continue };
+            let ModelMessage::Request(request) = Arc::make_mut(message) else { continue };
+            for part in &mut request.parts {
+                if let RequestPart::SystemPrompt(part) = part {
+                    let name = part.dynamic_ref.as_deref();
+                    if let Some(text) = name.and_then(|name| fresh.get(name)) {
+                        (*text).clone_into(&mut part.content);
+                    }
+                }
+            }
+        }
+        self.outgoing.replace(messages);
+    }
+
+    fn now(&self) -> Timestamp {
+        (self.stamps.now)()
+    }
+}

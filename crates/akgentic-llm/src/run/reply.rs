@@ -1,0 +1,113 @@
+//! What a reply of the model leads to.
+
+use uuid::Uuid;
+
+use super::{Action, Run};
+use crate::config::EndStrategy;
+use crate::error::{RunError, UnexpectedBehavior};
+use crate::feedback::{Feedback, RetryCause, RetryInfo};
+use crate::message::{FinishReason, MessageState, ModelResponse};
+use crate::output::{Output, OutputMode};
+use crate::part::{RequestPart, ResponsePart, RetryFeedbackPart, ToolCallPart};
+
+impl Run {
+    pub(super) fn on_response(&mut self, mut response: ModelResponse) -> Action {
+        self.stamp(&mut response);
+        self.usage.add_response(&response.usage);
+        let within_limits = self.options.limits.check_tokens(&self.usage);
+        if within_limits.is_err() {
+            response.state = MessageState::Interrupted;
+        }
+        let text = response.text();
+        let calls: Vec<ToolCallPart> = response.tool_calls().cloned().collect();
+        let finish_reason = response.finish_reason;
+        self.add(response);
+        if let Err(breach) = within_limits {
+            return self.end(Err(RunError::RunUsageLimit(breach)));
+        }
+        if !calls.is_empty() {
+            let output = self.output_beside_calls(&text);
+            return self.plan_calls(calls, output);
+        }
+        if text.is_empty() {
+            return self.on_empty_reply(finish_reason);
+        }
+        match &self.output.schema {
+            None => self.settle(Output::Text(text)),
+            Some(schema) => match schema.read_text(&text) {
+                Ok(value) => self.settle(Output::Json(value)),
+                Err(errors) => {
+                    self.retry_output(Feedback::Errors(errors), RetryCause::ValidationError)
+                }
+            },
+        }
+    }
+
+    fn stamp(&self, response: &mut ModelResponse) {
+        response.run_id = Some(self.id.clone());
+        response.conversation_id = Some(self.conversation_id.clone());
+        response.timestamp.get_or_insert_with(|| self.now());
+        for part in &mut response.parts {
+            if let ResponsePart::ToolCall(call) = part
+                && call.tool_call_id.is_empty()
+            {
+                call.tool_call_id = format!("pyd_ai_{}", Uuid::new_v4().simple());
+            }
+        }
+    }
+
+    /// With the early strategy a valid native output wins over the calls beside it.
+    fn output_beside_calls(&self, text: &str) -> Option<Output> {
+        let early = self.options.end_strategy == EndStrategy::Early;
+        let schema = self.output.schema.as_ref().filter(|_| early)?;
+        if self.output.mode != OutputMode::Native || text.is_empty() {
+            return None;
+        }
+        schema.read_text(text).ok().map(Output::Json)
+    }
+
+    fn on_empty_reply(&mut self, finish_reason: Option<FinishReason>) -> Action {
+        match finish_reason {
+            Some(FinishReason::Length) => {
+                let error = UnexpectedBehavior::Length;
+                self.end(Err(RunError::UnexpectedModelBehavior(error)))
+            }
+            Some(FinishReason::ContentFilter) => self.end(Err(RunError::ContentFilter)),
+            _ => {
+                let text = self.no_output_text();
+                self.retry_output(Feedback::Text(text), RetryCause::NoOutput)
+            }
+        }
+    }
+
+    /// Asks for one of the things that are possible now.
+    fn no_output_text(&self) -> String {
+        let mut possible = Vec::new();
+        if self.output.allows_text() {
+            possible.push(match self.output.mode {
+                OutputMode::Native => "answer with JSON of the required schema".to_owned(),
+                _ => "answer with text".to_owned(),
+            });
+        }
+        if let Some(tool) = self.output.tool() {
+            possible.push(format!("call the tool '{}' with the final answer", tool.name));
+        }
+        if !self.definitions.is_empty() {
+            possible.push("call another tool".to_owned());
+        }
+        format!("The reply was empty. Please {}.", possible.join(" or "))
+    }
+
+    fn retry_output(&mut self, content: Feedback, cause: RetryCause) -> Action {
+        let max_retries = self.options.retries;
+        self.output_retries += 1;
+        if self.output_retries > max_retries {
+            let error = UnexpectedBehavior::OutputRetries { max: max_retries };
+            return self.end(Err(RunError::UnexpectedModelBehavior(error)));
+        }
+        let retry = RetryInfo { cause, attempt: self.output_retries, max_retries };
+        let part = RetryFeedbackPart { content, retry: Some(retry), timestamp: self.now() };
+        self.add_request(vec![RequestPart::RetryFeedback(part)], MessageState::Complete);
+        self.enter_model_step()
+    }
+}

@@ -1,0 +1,36 @@
+//! Behaviour of the LLM layer.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "tests")]
+
+mod cancelling;
+mod history;
+mod invariants;
+mod running;
+mod scenarios;
+
+use akgentic_llm::{
+    ModelMessage, ModelResponse, RequestPart, ResponsePart, TextPart, ToolCallPart,
+};
+
+fn say(text: &str) -> ModelResponse {
+    ModelResponse::new(vec![ResponsePart::Text(TextPart::new(text))])
+}
+
+fn call(calls: &[(&str, &str, &str)]) -> ModelResponse {
+    let part = |(tool, args, id): &(&str, &str, &str)| {
+        ResponsePart::ToolCall(ToolCallPart::new(*tool, *args, *id))
+    };
+    ModelResponse::new(calls.iter().map(part).collect())
+}
+
+/// Outcomes and texts of all tool returns in a message.
+fn returns(message: &ModelMessage) -> Vec<(String, akgentic_llm::Outcome, String)> {
+    let request = message.as_request().unwrap();
+    let returns = request.parts.iter().filter_map(|part| match part {
+        RequestPart::ToolReturn(part) => {
+            Some((part.tool_call_id.clone(), part.outcome, part.content.to_text()))
+        }
+        _ => None,
+    });
+    returns.collect()
+}

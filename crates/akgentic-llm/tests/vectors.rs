@@ -1,0 +1,134 @@
+//! Replays the golden vectors of the LLM layer.
+//!
+//! `AKGENTIC_VECTORS` names a directory that holds `llm/*.json`; without it the copies in
+//! `testdata/vectors` are used. Topics this crate does not claim yet are listed in `NOT_YET`; any
+//! other unknown topic fails.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::string_slice,
+    missing_docs,
+    reason = "tests"
+)]
+
+#[path = "vectors/agent_world.rs"]
+mod agent_world;
+#[path = "vectors/compare.rs"]
+mod compare;
+#[path = "vectors/config.rs"]
+mod config;
+#[path = "vectors/context.rs"]
+mod context;
+#[path = "vectors/notation.rs"]
+mod notation;
+#[path = "vectors/plain.rs"]
+mod plain;
+#[path = "vectors/traces.rs"]
+mod traces;
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+type Replay = fn(&Value) -> Result<(), String>;
+
+const CLAIMED: &[(&str, Replay)] = &[
+    ("config_validation", config::config_validation),
+    ("context_ops", context::context_ops),
+    ("enqueue", traces::enqueue),
+    ("events_json", plain::events_json),
+    ("fold_compaction", context::fold_compaction),
+    ("history_cleaning", context::history_cleaning),
+    ("limit_traces", traces::trace),
+    ("messages_json", plain::messages_json),
+    ("output_text", plain::output_text),
+    ("prompt_template", plain::prompt_template),
+    ("react_traces", traces::trace),
+    ("restore_events", context::restore_events),
+    ("roster", config::roster),
+    ("system_prompt_hash", plain::system_prompt_hash),
+    ("tool_args", plain::tool_args),
+];
+
+const NOT_YET: &[&str] = &[
+    "compaction_split",
+    "compaction_summarise",
+    "compaction_traces",
+    "fallback_chain",
+    "hook_order",
+    "http_retry",
+    "loadtest",
+    "merge_outputs",
+    "mistral_ids",
+    "model_settings",
+    "price_table",
+    "pricing",
+    "provider_env",
+    "schema_transform",
+    "switch_model",
+    "token_estimate",
+    "usage_aggregation",
+    "wire_requests",
+    "wire_responses",
+];
+
+/// Cases of claimed topics that belong to parts this crate does not have yet, or that differ on
+/// purpose.
+const SKIPPED: &[(&str, &str, &str)] = &[
+    ("config_validation", "ReactAgentConfig/", "the record comes with rosters"),
+    ("config_validation", "UsageLimits/", "the deprecated alias comes with rosters"),
+];
+
+fn directory() -> PathBuf {
+    let root = std::env::var_os("AKGENTIC_VECTORS").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/vectors")),
+        PathBuf::from,
+    );
+    root.join("llm")
+}
+
+#[test]
+fn every_topic_is_claimed_or_named_as_missing() {
+    let mut missing = Vec::new();
+    for entry in std::fs::read_dir(directory()).expect("the vectors are there") {
+        let path = entry.expect("a directory entry").path();
+        let topic = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        if CLAIMED.iter().any(|(claimed, _)| *claimed == topic) {
+            continue;
+        }
+        assert!(NOT_YET.contains(&topic.as_str()), "nobody claims the topic {topic}");
+        missing.push(topic);
+    }
+    missing.sort();
+    println!("not yet claimed: {}", missing.join(", "));
+}
+
+#[test]
+fn claimed_topics_hold() {
+    let mut failures = Vec::new();
+    let (mut replayed, mut skipped) = (0, 0);
+    for (topic, replay) in CLAIMED {
+        let path = directory().join(format!("{topic}.json"));
+        let text = std::fs::read_to_string(&path)
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let file: Value = serde_json::from_str(&text).unwrap();
+        for case in file["cases"].as_array().unwrap() {
+            let name = case["name"].as_str().unwrap();
+            let on_purpose =
+                SKIPPED.iter().find(|(of, start, _)| of == topic && name.starts_with(start));
+            if on_purpose.is_some() {
+                skipped += 1;
+                continue;
+            }
+            replayed += 1;
+            if let Err(message) = replay(case) {
+                failures.push(format!("{topic} {name}: {message}"));
+            }
+        }
+    }
+    println!("{replayed} cases replayed, {skipped} skipped");
+    assert!(failures.is_empty(), "{} failed:\n{}", failures.len(), failures.join("\n"));
+}
