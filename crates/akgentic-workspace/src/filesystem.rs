@@ -1,0 +1,326 @@
+//! File operations beneath one root; every path passes admission first.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read as _;
+
+use rustix::fs::RawMode;
+use rustix::io::Errno;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::admission::{Admitted, LastLink, Place, RelPath};
+use crate::error::{FileError, FileFault};
+use crate::root::{Child, Directory, Kind, OpenFault, Root, Status};
+use crate::staging::Staged;
+
+/// How often an operation starts again when its target turns into something else meanwhile.
+const ATTEMPTS: u32 = 8;
+
+/// Files beneath one root.
+///
+/// The operations block; a program that must not wait calls them on a thread of their own.
+#[derive(Clone, Debug)]
+pub struct Filesystem {
+    root: Root,
+    durable: bool,
+}
+
+/// One child of a directory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FileEntry {
+    /// Its name; bytes that are no UTF-8 are shown as U+FFFD.
+    pub name: String,
+    /// Whether it is a directory, or a link to one beneath the root.
+    pub is_dir: bool,
+    /// Bytes of the file, or of the file a link leads to; 0 for anything else.
+    pub size: u64,
+}
+
+/// A file that is open for reading.
+#[derive(Debug)]
+pub struct OpenFile {
+    /// The open file.
+    pub file: File,
+    /// Its path without links.
+    pub rel: RelPath,
+    /// Its size when it was opened.
+    pub size: u64,
+}
+
+impl Filesystem {
+    /// Operations beneath `root`, without waiting for the disk after a write.
+    pub fn new(root: Root) -> Self {
+        Self { root, durable: false }
+    }
+
+    /// The same, with every written file and its name safe on disk before a write returns.
+    #[must_use]
+    pub fn durable(mut self, durable: bool) -> Self {
+        self.durable = durable;
+        self
+    }
+
+    /// The root.
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// Opens a regular file.
+    pub fn open(&self, path: &str) -> Result<OpenFile, FileError> {
+        self.steadily(path, |admitted| match admitted.place {
+            Place::Directory(_) => Err(FileFault::IsDirectory.into()),
+            Place::Absent { .. } => Err(FileFault::NotFound.into()),
+            Place::BelowFile => Err(FileFault::NotADirectory.into()),
+            Place::Entry { parent, name, .. } => {
+                let (file, status) = parent.open_file(&name).map_err(|fault| open_fault(&fault))?;
+                Ok(OpenFile { file, rel: admitted.rel, size: status.size })
+            }
+        })
+    }
+
+    /// The bytes of a file.
+    pub fn read(&self, path: &str) -> Result<Vec<u8>, FileError> {
+        let open = self.open(path)?;
+        let mut data = Vec::with_capacity(usize::try_from(open.size).unwrap_or(0));
+        match open.file.take(open.size).read_to_end(&mut data) {
+            Ok(_) => Ok(data),
+            Err(error) => Err(FileError::new(path, error.into())),
+        }
+    }
+
+    /// Replaces or creates a file, with its parents: the whole content is there, or nothing of it.
+    ///
+    /// The permission bits of a replaced file are kept. A path through links writes where they
+    /// lead; the links stay.
+    pub fn write(&self, path: &str, data: &[u8]) -> Result<RelPath, FileError> {
+        self.write_unless(path, data, &|| false)
+    }
+
+    /// [`Filesystem::write`], given up when `is_cancelled` says so before the file has its name.
+    pub fn write_unless(
+        &self,
+        path: &str,
+        data: &[u8],
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> Result<RelPath, FileError> {
+        self.steadily(path, |admitted| {
+            let (parent, name, replaces) = place_for_file(admitted.place)?;
+            let durable = self.durable;
+            Staged::write(parent, name, data, replaces, durable, is_cancelled)
+                .and_then(Staged::publish)
+                .map_err(|fault| match fault {
+                    // The directory was moved away between admission and now.
+                    FileFault::NotFound => Stumble::Changed,
+                    other => other.into(),
+                })?;
+            Ok(admitted.rel)
+        })
+    }
+
+    /// Removes a file or a link; of a link the link itself.
+    pub fn delete(&self, path: &str) -> Result<RelPath, FileError> {
+        let admitted = self.root.admit(path, LastLink::Keep)?;
+        let fault = match admitted.place {
+            Place::Directory(_) => FileFault::IsDirectory,
+            Place::Absent { .. } => FileFault::NotFound,
+            Place::BelowFile => FileFault::NotADirectory,
+            Place::Entry { parent, name, .. } => match parent.unlink(&name) {
+                Ok(()) => return Ok(admitted.rel),
+                Err(errno) => errno.into(),
+            },
+        };
+        Err(FileError::new(path, fault))
+    }
+
+    /// Creates a directory with its parents; one that is there already is fine.
+    pub fn mkdir(&self, path: &str) -> Result<RelPath, FileError> {
+        self.steadily(path, |admitted| match admitted.place {
+            Place::Directory(_) => Ok(admitted.rel),
+            Place::Absent { parent, names } => {
+                make_directories(parent, &names)?;
+                Ok(admitted.rel)
+            }
+            Place::Entry { .. } => Err(FileFault::ExistsAsFile.into()),
+            Place::BelowFile => Err(FileFault::NotADirectory.into()),
+        })
+    }
+
+    /// Whether something is there; a link counts as what it leads to.
+    pub fn exists(&self, path: &str) -> Result<bool, FileError> {
+        let admitted = self.root.admit(path, LastLink::Follow)?;
+        Ok(matches!(admitted.place, Place::Directory(_) | Place::Entry { .. }))
+    }
+
+    /// The children of a directory: directories first, then the rest, each by name.
+    ///
+    /// A link is listed as what it leads to beneath the root, else as a file of no size.
+    pub fn list(&self, path: &str) -> Result<Vec<FileEntry>, FileError> {
+        let (rel, directory) = self.open_directory(path)?;
+        let listing = self.children(&rel, &directory, &|| false);
+        let listed = listing.map_err(|fault| FileError::new(path, fault))?;
+        Ok(listed.iter().map(|item| item.entry(&directory)).collect())
+    }
+
+    /// The directory at `path` and its path without links.
+    pub(crate) fn open_directory(&self, path: &str) -> Result<(RelPath, Directory), FileError> {
+        let admitted = self.root.admit(path, LastLink::Follow)?;
+        let fault = match admitted.place {
+            Place::Directory(directory) => return Ok((admitted.rel, directory)),
+            Place::Entry { .. } | Place::BelowFile => FileFault::NotADirectory,
+            Place::Absent { .. } => FileFault::NotFound,
+        };
+        Err(FileError::new(path, fault))
+    }
+
+    /// The children of an open directory in listing order, without their sizes.
+    pub(crate) fn children(
+        &self,
+        rel: &RelPath,
+        directory: &Directory,
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> Result<Vec<Listed>, FileFault> {
+        let mut listed = Vec::new();
+        for child in directory.children()? {
+            if is_cancelled() {
+                return Err(FileFault::Cancelled);
+            }
+            let Child { name, kind } = child?;
+            let kind = match kind {
+                Some(kind) => kind,
+                None => match directory.status(&name) {
+                    Ok(status) => status.kind,
+                    Err(Errno::NOENT) => continue,
+                    Err(errno) => return Err(errno.into()),
+                },
+            };
+            let leads_to = match kind {
+                Kind::Link => self.root.admit_link(rel, &name).map(|admitted| admitted.place),
+                _ => None,
+            };
+            let shape = match (kind, &leads_to) {
+                (Kind::Directory, _) => Shape::Directory,
+                (Kind::Link, Some(Place::Directory(_))) => Shape::LinkedDirectory,
+                (Kind::Link, Some(Place::Entry { status, .. })) => Shape::LinkedFile(*status),
+                (Kind::Link, _) => Shape::DanglingLink,
+                (Kind::Regular, _) => Shape::File,
+                (Kind::Special(_), _) => Shape::Special,
+            };
+            listed.push(Listed { name, shape });
+        }
+        listed.sort_unstable_by(|one, other| {
+            (!one.is_dir(), &one.name).cmp(&(!other.is_dir(), &other.name))
+        });
+        Ok(listed)
+    }
+
+    /// Admits and acts, again when what was admitted has become something else by then.
+    fn steadily<T>(
+        &self,
+        path: &str,
+        act: impl Fn(Admitted) -> Result<T, Stumble>,
+    ) -> Result<T, FileError> {
+        for _ in 0..ATTEMPTS {
+            match act(self.root.admit(path, LastLink::Follow)?) {
+                Ok(done) => return Ok(done),
+                Err(Stumble::Changed) => {}
+                Err(Stumble::Fault(fault)) => return Err(FileError::new(path, fault)),
+            }
+        }
+        Err(FileError::new(path, FileFault::Unsteady))
+    }
+}
+
+/// One name of a directory that is being listed.
+#[derive(Clone, Debug)]
+pub(crate) struct Listed {
+    pub name: OsString,
+    pub shape: Shape,
+}
+
+impl Listed {
+    pub(crate) fn is_dir(&self) -> bool {
+        matches!(self.shape, Shape::Directory | Shape::LinkedDirectory)
+    }
+
+    /// The entry with its size, as it is in `directory` now.
+    pub(crate) fn entry(&self, directory: &Directory) -> FileEntry {
+        let size = match self.shape {
+            Shape::File => directory.status(&self.name).map_or(0, |status| status.size),
+            Shape::LinkedFile(status) if status.kind == Kind::Regular => status.size,
+            _ => 0,
+        };
+        let name = self.name.to_string_lossy().into_owned();
+        FileEntry { name, is_dir: self.is_dir(), size }
+    }
+}
+
+/// What a name in a listing is, links followed beneath the root.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Shape {
+    Directory,
+    LinkedDirectory,
+    File,
+    LinkedFile(Status),
+    DanglingLink,
+    Special,
+}
+
+enum Stumble {
+    Changed,
+    Fault(FileFault),
+}
+
+impl From<FileFault> for Stumble {
+    fn from(fault: FileFault) -> Self {
+        match fault {
+            FileFault::Unsteady => Self::Changed,
+            other => Self::Fault(other),
+        }
+    }
+}
+
+impl From<Errno> for Stumble {
+    fn from(errno: Errno) -> Self {
+        FileFault::from(errno).into()
+    }
+}
+
+fn open_fault(fault: &OpenFault) -> Stumble {
+    match fault {
+        OpenFault::Kind(Kind::Special(kind)) => FileFault::NotRegular(*kind).into(),
+        // A file, link or directory took the place of what was admitted, or it is gone.
+        OpenFault::Kind(_) | OpenFault::System(Errno::NOENT | Errno::NOTDIR) => Stumble::Changed,
+        OpenFault::System(errno) => (*errno).into(),
+    }
+}
+
+/// Where a file can be put, and the permission bits it is to keep.
+fn place_for_file(place: Place) -> Result<(Directory, OsString, Option<RawMode>), Stumble> {
+    match place {
+        Place::Directory(_) => Err(FileFault::IsDirectory.into()),
+        Place::BelowFile => Err(FileFault::NotADirectory.into()),
+        Place::Entry { parent, name, status } => match status.kind {
+            Kind::Regular => Ok((parent, name, Some(status.mode))),
+            Kind::Special(kind) => Err(FileFault::NotRegular(kind).into()),
+            Kind::Directory | Kind::Link => Err(Stumble::Changed),
+        },
+        Place::Absent { parent, mut names } => match names.pop() {
+            Some(name) => Ok((make_directories(parent, &names)?, name, None)),
+            None => Err(Stumble::Changed),
+        },
+    }
+}
+
+fn make_directories(parent: Directory, names: &[OsString]) -> Result<Directory, Stumble> {
+    let mut directory = parent;
+    for name in names {
+        directory = match directory.make_directory(name) {
+            Ok(made) => made,
+            // A file or link was put there in the meantime.
+            Err(Errno::NOTDIR | Errno::LOOP | Errno::NOENT) => return Err(Stumble::Changed),
+            Err(errno) => return Err(errno.into()),
+        };
+    }
+    Ok(directory)
+}

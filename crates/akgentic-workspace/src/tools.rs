@@ -1,0 +1,248 @@
+//! The tools as the model calls them.
+
+use std::borrow::Cow;
+use std::io::Read as _;
+
+use akgentic_tool_core::{
+    CallStopped, Content, Tool, ToolCall, ToolDefinition, ToolError, arguments_schema,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use crate::error::{FileError, FileFault};
+use crate::filesystem::Filesystem;
+use crate::kinds::{FileKind, suffix};
+use crate::list::list_directory;
+use crate::params::{WorkspaceList, WorkspaceRead, WorkspaceWrite};
+use crate::read::{PageLimits, Window, read_page};
+use crate::refusal;
+use crate::write::write_text;
+
+#[derive(Deserialize, JsonSchema)]
+struct ReadArgs {
+    /// Path of the file, relative to the workspace.
+    path: String,
+    /// First line to show, counted from 1.
+    #[serde(default = "one")]
+    offset: i64,
+    /// Most lines to show.
+    #[serde(default = "one")] // the default of the card takes its place
+    limit: i64,
+    /// Convert a document anew although a conversion is there.
+    #[serde(default)]
+    #[expect(dead_code, reason = "a document is not converted in this version")]
+    force_document_regeneration: bool,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct ListArgs {
+    /// Path of the directory, relative to the workspace; empty for the workspace itself.
+    #[serde(default)]
+    path: String,
+    /// 1 for the entries of the directory, 0 for the whole tree, N for a tree of N levels.
+    #[serde(default = "one")] // the default of the card takes its place
+    depth: i64,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct WriteArgs {
+    /// Path of the file, relative to the workspace; missing directories are created.
+    path: String,
+    /// The whole content of the file.
+    content: String,
+}
+
+fn one() -> i64 {
+    1
+}
+
+/// `workspace_read`
+pub(crate) fn read(files: &Filesystem, param: &WorkspaceRead) -> Tool {
+    let limits = PageLimits::default();
+    let usual = param.default_limit;
+    let documents = param.document_reader.is_on();
+    let description = format!(
+        "Reads a text file of the workspace. Gives numbered lines, at most {usual} unless `limit` says \
+         otherwise, and a notice with the number of lines when there are more: go on with `offset`. \
+         A line is cut after {} characters, an answer ends at {} bytes. Fails for a missing file, a \
+         directory, a path outside the workspace, and a file that is not UTF-8 text. {}",
+        limits.line_chars,
+        limits.page_bytes,
+        if documents {
+            "PDF, office and image files cannot be read yet."
+        } else {
+            "PDF, office and image files cannot be read here: do not try, it ends the run."
+        },
+    );
+    let defaults = json!({
+        "limit": usual,
+        "force_document_regeneration": param.force_document_regeneration,
+    });
+    let tool =
+        tool(files, "workspace_read", description, defaults, move |files, args: ReadArgs, stop| {
+            read_file(files, &args, usual, documents, stop)
+        });
+    tool.with_instructions(param.instructions.as_deref())
+}
+
+fn read_file(
+    files: &Filesystem,
+    args: &ReadArgs,
+    usual: i64,
+    documents: bool,
+    stop: &dyn Fn() -> bool,
+) -> Result<String, ToolError> {
+    let path = args.path.as_str();
+    let kind = FileKind::of(path);
+    if kind != FileKind::Text && !documents {
+        let text = format!(
+            "{path}: reading {} files is switched off; set `document_reader` on the card",
+            suffix(path)
+        );
+        return Err(ToolError::fatal(text));
+    }
+    let limit = match u64::try_from(args.limit) {
+        Ok(limit) if limit > 0 => limit,
+        _ => {
+            return Err(ToolError::retriable(format!(
+                "`limit` is {}, and at least one line has to be shown. Leave it out for {usual} lines.",
+                args.limit
+            )));
+        }
+    };
+    let open = files.open(path).map_err(|error| failed(&error))?;
+    match kind {
+        FileKind::Text => {}
+        FileKind::Document => {
+            return Err(ToolError::retriable(format!(
+                "{path} is a document of {} bytes, and {} files cannot be read in this version. Look for \
+             the same content as text, or go on without it.",
+                open.size,
+                suffix(path)
+            )));
+        }
+        FileKind::Image => {
+            return Err(ToolError::retriable(format!(
+                "{path} is an image of {} bytes, not text, and images cannot be looked at in this version. \
+             Go on without it.",
+                open.size
+            )));
+        }
+    }
+    let window = Window { offset: u64::try_from(args.offset).unwrap_or(0).max(1), limit };
+    // What is appended meanwhile belongs to the next read.
+    let mut source = open.file.take(open.size);
+    match read_page(&mut source, window, PageLimits::default(), stop) {
+        Ok(page) => Ok(page.text),
+        Err(fault) => Err(failed(&FileError::new(path, fault))),
+    }
+}
+
+/// `workspace_list`
+pub(crate) fn list(files: &Filesystem, param: &WorkspaceList) -> Tool {
+    let usual = match param.max_depth {
+        0 => Cow::Borrowed("the whole tree"),
+        1 => Cow::Borrowed("its entries"),
+        levels => Cow::Owned(format!("a tree of {levels} levels")),
+    };
+    let description = format!(
+        "Lists a directory of the workspace: {usual} unless `depth` says otherwise. A depth of 1 gives \
+         one line per entry, directories first, as `name/` or `name (N bytes)`; 0 gives the whole tree, \
+         any other number a tree of so many levels. Links are shown and never entered. Fails for a \
+         missing directory and a path outside the workspace."
+    );
+    let defaults = json!({"depth": param.max_depth});
+    let tool =
+        tool(files, "workspace_list", description, defaults, |files, args: ListArgs, stop| {
+            list_directory(files, &args.path, args.depth, stop).map_err(|error| match error.fault {
+                FileFault::Cancelled => CallStopped::Cancelled.into(),
+                _ => ToolError::retriable(refusal::describe_directory(&error)),
+            })
+        });
+    tool.with_instructions(param.instructions.as_deref())
+}
+
+/// `workspace_write`
+pub(crate) fn write(files: &Filesystem, param: &WorkspaceWrite) -> Tool {
+    let description = "Writes a whole text file in the workspace: creates it, with missing \
+        directories, or replaces all that is in it. Read a file before you replace it. The line ending \
+        of an existing file is kept. Fails for a directory and a path outside the workspace.";
+    let tool =
+        tool(files, "workspace_write", description, json!({}), |files, args: WriteArgs, stop| {
+            match write_text(files, &args.path, &args.content, stop) {
+                Ok(_) => Ok(format!("Written: {}", args.path)),
+                Err(error) => Err(failed(&error)),
+            }
+        });
+    tool.with_instructions(param.instructions.as_deref())
+}
+
+fn failed(error: &FileError) -> ToolError {
+    match error.fault {
+        FileFault::Cancelled => CallStopped::Cancelled.into(),
+        _ => ToolError::retriable(refusal::describe(error)),
+    }
+}
+
+/// A tool whose defaults come from the card and whose work blocks.
+///
+/// The work runs on a thread of its own, and is told to stop when the call is cancelled or nobody
+/// waits for it any more.
+fn tool<A, F>(
+    files: &Filesystem,
+    name: &str,
+    description: impl Into<String>,
+    defaults: Value,
+    work: F,
+) -> Tool
+where
+    A: DeserializeOwned + JsonSchema + Send + 'static,
+    F: Fn(&Filesystem, A, &dyn Fn() -> bool) -> Result<String, ToolError>
+        + Clone
+        + Send
+        + Sync
+        + 'static,
+{
+    let defaults = match defaults {
+        Value::Object(defaults) => defaults,
+        _ => Map::new(),
+    };
+    let mut parameters = arguments_schema::<A>();
+    for (parameter, value) in &defaults {
+        if let Some(schema) = parameters.pointer_mut(&format!("/properties/{parameter}")) {
+            schema["default"] = value.clone();
+        }
+    }
+    let definition =
+        ToolDefinition { name: name.to_owned(), description: description.into(), parameters };
+    let files = files.clone();
+    Tool::from_definition(definition, move |mut args, call| {
+        if let Value::Object(args) = &mut args {
+            for (parameter, value) in &defaults {
+                args.entry(parameter.as_str()).or_insert_with(|| value.clone());
+            }
+        }
+        let (files, work) = (files.clone(), work.clone());
+        Box::pin(async move {
+            let args = serde_json::from_value(args)
+                .map_err(|error| ToolError::retriable(error.to_string()))?;
+            aside(&call, move |stop| work(&files, args, stop)).await.map(Content::from)
+        })
+    })
+}
+
+async fn aside<T: Send + 'static>(
+    call: &ToolCall,
+    work: impl FnOnce(&dyn Fn() -> bool) -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    let stop = call.cancel.child_token();
+    // Dropping this future ends the work too.
+    let _guard = stop.clone().drop_guard();
+    let job = async {
+        let job = tokio::task::spawn_blocking(move || work(&|| stop.is_cancelled()));
+        job.await.map_err(ToolError::fatal)?
+    };
+    call.bound(job).await
+}

@@ -1,0 +1,15 @@
+//! Behaviour of the workspace crate.
+#![allow(clippy::disallowed_methods, reason = "tests stand outside of the root")]
+
+#[cfg(test)]
+mod hostile;
+#[cfg(test)]
+mod listing;
+#[cfg(test)]
+mod reading;
+#[cfg(test)]
+mod tools;
+#[cfg(test)]
+mod tree;
+#[cfg(test)]
+mod writing;

@@ -1,0 +1,324 @@
+//! The tools as a model meets them.
+
+use std::time::Duration;
+
+use akgentic_core::wire::Record as _;
+use akgentic_tool_core::{
+    AnyCard, BoundTools, CallStopped, Capability, Channel, Exposure, Observer, Offers, ToolCall,
+    ToolCard as _, ToolError, ToolFactory, load_card,
+};
+use akgentic_workspace::params::{DocumentReading, WorkspaceList, WorkspaceRead};
+use akgentic_workspace::{Resource, ResourceType, WorkspaceTool, refusal};
+use serde_json::{Value, json};
+
+use crate::tree::{SECRET, Tree};
+
+async fn bind(card: WorkspaceTool) -> BoundTools {
+    let factory = ToolFactory::new(vec![AnyCard::from(card)]);
+    factory.bind(&Observer::unattached().build()).await.expect("bound")
+}
+
+async fn call(tools: &BoundTools, name: &str, args: Value) -> Result<String, ToolError> {
+    let content = tools.tool(name).expect(name).call(args, ToolCall::default()).await?;
+    Ok(content.as_text().expect("text").to_owned())
+}
+
+/// The call of every tool that takes a path.
+fn calls(path: &str) -> [(&'static str, Value); 3] {
+    [
+        ("workspace_read", json!({"path": path})),
+        ("workspace_list", json!({"path": path, "depth": 0})),
+        ("workspace_write", json!({"path": path, "content": "x"})),
+    ]
+}
+
+#[tokio::test]
+async fn a_card_yields_what_this_version_has() {
+    let tree = Tree::new();
+    let observer = Observer::unattached().build();
+    let bound = WorkspaceTool::at(tree.root()).bind(&observer).await.expect("bound");
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let tools = names(&["workspace_read", "workspace_list", "workspace_write"]);
+    assert_eq!(bound.offers(), Offers { tools, ..Offers::default() });
+    let read_only = WorkspaceTool { read_only: true, ..WorkspaceTool::at(tree.root()) };
+    let tools = names(&["workspace_read", "workspace_list"]);
+    let bound = read_only.bind(&observer).await.expect("bound");
+    assert_eq!(bound.offers(), Offers { tools, ..Offers::default() });
+}
+
+#[tokio::test]
+async fn what_is_not_in_this_version_is_reported_once() {
+    let tree = Tree::new();
+    let card = WorkspaceTool {
+        workspace_glob: Capability::Off,
+        workspace_list: WorkspaceList {
+            expose: Exposure::of(&[Channel::ToolCall, Channel::LlmContext]),
+            ..WorkspaceList::default()
+        }
+        .into(),
+        ..WorkspaceTool::at(tree.root())
+    };
+    let tools = bind(card).await;
+    let warnings: Vec<_> =
+        tools.warnings().iter().map(|warning| (warning.capability, warning.channel)).collect();
+    assert_eq!(
+        warnings,
+        [
+            ("workspace_view", Channel::ToolCall),
+            ("workspace_list", Channel::LlmContext),
+            ("workspace_grep", Channel::ToolCall),
+            ("expand_media_refs", Channel::Command),
+            ("workspace_delete", Channel::ToolCall),
+            ("workspace_edit", Channel::ToolCall),
+            ("workspace_multi_edit", Channel::ToolCall),
+            ("workspace_patch", Channel::ToolCall),
+            ("workspace_mkdir", Channel::ToolCall),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn field_a05_every_tool_refuses_every_escape() {
+    let tree = Tree::new();
+    tree.link("../ws2/secret", "file");
+    tree.link("../ws2", "folder");
+    tree.link(tree.outside("etc"), "absolute");
+    tree.put("in/x", "");
+    let sibling = format!("{}2/secret", tree.root().display());
+    let tools = bind(WorkspaceTool::at(tree.root())).await;
+    for path in [
+        "..",
+        "../ws2/secret",
+        "in/../../ws2/secret",
+        "file",
+        "folder/secret",
+        "folder/new/deep",
+        "absolute/secret",
+        "/etc/passwd",
+        sibling.as_str(),
+    ] {
+        for (name, args) in calls(path) {
+            let error = call(&tools, name, args).await.expect_err(path);
+            assert!(error.is_retriable(), "{name} {path}: {error}");
+            let text = error.to_string();
+            assert!(text.starts_with(refusal::PATH_ESCAPE), "{name} {path}: {text}");
+            assert!(text.contains(path) && !text.contains(SECRET.trim()), "{name} {path}: {text}");
+        }
+    }
+    tree.assert_outside_untouched();
+}
+
+#[tokio::test]
+async fn every_tool_answers_impossible_paths_retriably() {
+    let tree = Tree::new();
+    tree.put("file", "");
+    tree.link("loop", "loop");
+    tree.link("/dev/zero", "zero");
+    let tools = bind(WorkspaceTool::at(tree.root())).await;
+    let (long, deep) = ("n".repeat(300), "d/".repeat(4000));
+    for path in ["a\0b", long.as_str(), deep.as_str(), "loop", "loop/x", "file/x", "zero"] {
+        for (name, args) in calls(path) {
+            let error = call(&tools, name, args).await.expect_err(name);
+            assert!(error.is_retriable(), "{name} {path:?}: {error}");
+            assert!(error.to_string().len() < 500, "a refusal stays short: {error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn texts_say_what_happened_and_what_to_do() {
+    let tree = Tree::new();
+    tree.put("latin", b"caf\xE9\n");
+    tree.put("d/x", "1");
+    tree.put("a.PDF", "%PDF");
+    tree.put("a.png", "x");
+    let tools = bind(WorkspaceTool::at(tree.root())).await;
+    let mut texts = Vec::new();
+    for (name, args) in [
+        ("workspace_read", json!({"path": "nope"})),
+        ("workspace_read", json!({"path": "d"})),
+        ("workspace_read", json!({"path": "latin"})),
+        ("workspace_read", json!({"path": "a.PDF"})),
+        ("workspace_read", json!({"path": "a.png"})),
+        ("workspace_read", json!({"path": "d/x", "limit": 0})),
+        ("workspace_list", json!({"path": "nope"})),
+        ("workspace_write", json!({"path": "d", "content": ""})),
+        ("workspace_write", json!({"path": "d/x/y", "content": ""})),
+    ] {
+        let error = call(&tools, name, args).await.expect_err(name);
+        assert!(error.is_retriable(), "{error}");
+        texts.push(error.to_string());
+    }
+    assert_eq!(
+        texts,
+        [
+            "File not found: nope",
+            "d is a directory, not a file. List it with workspace_list, or name a file in it.",
+            "latin is not UTF-8 text (5 bytes, the first bad one at 3): it looks like text in another \
+             encoding, such as Latin-1. It was left as it is.",
+            "a.PDF is a document of 4 bytes, and .pdf files cannot be read in this version. Look for \
+             the same content as text, or go on without it.",
+            "a.png is an image of 1 bytes, not text, and images cannot be looked at in this version. \
+             Go on without it.",
+            "`limit` is 0, and at least one line has to be shown. Leave it out for 2000 lines.",
+            "Directory not found: nope",
+            "d is a directory, not a file. List it with workspace_list, or name a file in it.",
+            "d/x/y lies below a file: a part of the path is no directory. Check it with workspace_list.",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_document_ends_the_run_when_documents_are_switched_off() {
+    let tree = Tree::new();
+    let read = WorkspaceRead {
+        document_reader: DocumentReading::Switch(false),
+        instructions: Some("Read the plan first.".to_owned()),
+        ..WorkspaceRead::default()
+    };
+    let card = WorkspaceTool { workspace_read: read.into(), ..WorkspaceTool::at(tree.root()) };
+    let tools = bind(card).await;
+    let description = &tools.tool("workspace_read").expect("offered").definition().description;
+    assert!(description.contains("do not try, it ends the run"), "{description}");
+    assert!(description.ends_with("\n\nAdditional Instructions:\nRead the plan first."));
+    let error = call(&tools, "workspace_read", json!({"path": "missing.pdf"})).await;
+    assert!(matches!(error, Err(ToolError::Fatal(_))), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_cancelled_call_changes_nothing() {
+    let tree = Tree::new();
+    tree.put("a", "old");
+    let tools = bind(WorkspaceTool::at(tree.root())).await;
+    for (name, args) in calls("a").into_iter().filter(|(name, _)| *name != "workspace_list") {
+        let cancelled = ToolCall::default();
+        cancelled.cancel.cancel();
+        let error = tools.tool(name).expect(name).call(args, cancelled).await.expect_err(name);
+        assert_eq!(error.downcast_ref(), Some(&CallStopped::Cancelled), "{name}: {error}");
+    }
+    assert_eq!(tree.bytes("a"), b"old");
+}
+
+#[tokio::test]
+async fn a_dropped_call_stops_its_work() {
+    let tree = Tree::new();
+    for folder in 0..20 {
+        for file in 0..100 {
+            tree.put(&format!("d{folder}/{file}"), "");
+        }
+    }
+    let tools = bind(WorkspaceTool::at(tree.root())).await;
+    let list = tools.tool("workspace_list").expect("offered");
+    let call = list.call(json!({"depth": 0}), ToolCall::default());
+    drop(tokio::time::timeout(Duration::ZERO, call).await);
+    // The runtime waits for its blocking threads when it goes: a test that ends is the proof.
+}
+
+#[tokio::test]
+async fn resources_are_written_where_nothing_is() {
+    let tree = Tree::new();
+    tree.put("kept", "old");
+    let resource = |name: &str, content: &str, file_type| Resource {
+        file_name: name.to_owned(),
+        file_type,
+        content: content.to_owned(),
+    };
+    let mut card = WorkspaceTool::at(tree.root());
+    card.resources = vec![
+        resource("kept", "new", ResourceType::Text),
+        resource("d/logo.png", "QUJD\n", ResourceType::Image),
+    ];
+    bind(card.clone()).await;
+    assert_eq!((tree.bytes("kept"), tree.bytes("d/logo.png")), (b"old".to_vec(), b"ABC".to_vec()));
+    for bad in [
+        resource("../x", "", ResourceType::Text),
+        resource("", "", ResourceType::Text),
+        resource("x", "@@@", ResourceType::Image),
+    ] {
+        card.resources = vec![resource("first", "1", ResourceType::Text), bad];
+        assert!(card.bind(&Observer::unattached().build()).await.is_err());
+        assert!(!tree.root().join("first").exists(), "nothing is written when one is wrong");
+    }
+}
+
+#[test]
+fn a_card_is_written_back_as_it_was() {
+    let stored = json!({
+        "workspace_id": "team/shared",
+        "workspace_read": {
+            "instructions": null, "expose": ["tool_call"], "default_limit": 50,
+            "force_document_regeneration": false,
+            "document_reader": {"llm_client": null, "llm_model": "gpt-5.4-mini"},
+            "__model__": "akgentic.tool.workspace.tool.WorkspaceRead",
+        },
+        "workspace_view": false,
+        "workspace_list": true,
+        "workspace_glob": true,
+        "workspace_grep": {
+            "instructions": "Search first.", "expose": ["tool_call"], "max_results": 7,
+            "max_line_length": 80, "__model__": "akgentic.tool.workspace.tool.WorkspaceGrep",
+        },
+        "expand_media_refs": true,
+        "read_only": false,
+        "workspace_write": true,
+        "workspace_delete": false,
+        "workspace_edit": true,
+        "workspace_multi_edit": true,
+        "workspace_patch": true,
+        "workspace_mkdir": true,
+        "git_journal": true,
+        "workspace_exec": {
+            "instructions": null, "expose": ["tool_call"], "mode": "bwrap", "timeout_s": 15.0,
+            "poll_attempts": -1, "poll_delay_seconds": 0.5,
+            "__model__": "akgentic.tool.workspace.tool.WorkspaceExec",
+        },
+        "resources": [{
+            "file_name": "a", "file_type": "text", "content": "b",
+            "__model__": "akgentic.tool.workspace.tool.Resource",
+        }],
+        "__model__": "akgentic.tool.workspace.tool.WorkspaceTool",
+    });
+    let card = load_card(stored.clone()).expect("a card");
+    assert_eq!(card.name(), "WorkspaceTool");
+    assert_eq!(card.to_json().to_string(), stored.to_string(), "key order included");
+}
+
+#[test]
+fn a_root_given_in_code_survives_being_stored() {
+    let stored = WorkspaceTool::at("/srv/docs").to_json();
+    assert_eq!(stored["root"], "/srv/docs");
+    let card = load_card(stored.clone()).expect("a card");
+    assert_eq!(card.to_json(), stored);
+    assert!(WorkspaceTool::default().to_json().get("root").is_none());
+}
+
+#[test]
+fn names_and_bounds_are_checked_when_a_card_loads() {
+    for (field, value) in [
+        ("workspace_id", json!("..")),
+        ("workspace_id", json!("a/../b")),
+        ("workspace_id", json!("/etc")),
+        ("workspace_read", json!({"default_limit": 0})),
+        ("workspace_list", json!({"max_depth": -1})),
+        ("workspace_glob", json!({"max_results": 0})),
+        ("workspace_view", json!({"max_dimension": -1})),
+        ("workspace_exec", json!({"timeout_s": 0})),
+    ] {
+        let mut card = json!({"__model__": "akgentic.tool.workspace.tool.WorkspaceTool"});
+        card[field] = value.clone();
+        assert!(load_card(card).is_err(), "{field} = {value}");
+    }
+}
+
+#[tokio::test]
+async fn without_a_place_and_a_team_a_card_is_not_bound() {
+    let error = WorkspaceTool::default().bind(&Observer::unattached().build()).await;
+    assert!(error.expect_err("no team").to_string().contains("has stopped"));
+}
+
+#[test]
+fn the_lints_of_the_workspace_hold_here_too() {
+    let (shared, own) =
+        (include_str!("../../../../clippy.toml"), include_str!("../../clippy.toml"));
+    assert!(own.starts_with(shared), "copy the workspace's clippy.toml to the start of this one");
+}

@@ -1,0 +1,22 @@
+//! Replays the golden vectors of this crate.
+#![allow(clippy::disallowed_methods, reason = "tests stand outside of the root")]
+
+#[cfg(test)]
+#[path = "vectors/card.rs"]
+mod card;
+
+#[cfg(test)]
+#[path = "vectors/folder.rs"]
+mod folder;
+
+#[cfg(test)]
+#[path = "vectors/files.rs"]
+mod files;
+
+#[cfg(test)]
+#[path = "vectors/replay.rs"]
+mod replay;
+
+#[cfg(test)]
+#[path = "vectors/tools.rs"]
+mod tools;

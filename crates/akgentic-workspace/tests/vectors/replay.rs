@@ -1,0 +1,114 @@
+//! Runs every case of every topic, and says what has no home yet.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::{card, files, tools};
+
+/// How one case went.
+pub(crate) type Outcome = Result<(), Stop>;
+
+/// Why a case was not passed.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// It is about a part that is not built yet, with the part's name.
+    NotYet(&'static str),
+    /// It came out differently.
+    Wrong(String),
+}
+
+impl From<String> for Stop {
+    fn from(text: String) -> Self {
+        Self::Wrong(text)
+    }
+}
+
+type Topic = (&'static str, fn(&Value) -> Outcome);
+
+const TOPICS: &[Topic] = &[
+    ("path_validation", files::path_validation),
+    ("fs_ops", files::fs_ops),
+    ("line_endings", files::line_endings),
+    ("constants", files::constants),
+    ("read_render", tools::read_render),
+    ("list_render", tools::list_render),
+    ("mutation_results", tools::mutation_results),
+    ("tool_args", tools::tool_args),
+    ("tool_schemas", tools::tool_schemas),
+    ("card", card::card),
+    ("resources", card::resources),
+];
+
+/// Topics of parts that are not built yet.
+const NOT_YET: &[&str] = &[
+    "document_extractor",
+    "document_read",
+    "edit_apply",
+    "edit_find",
+    "edit_fuzzy_windows",
+    "edit_similarity",
+    "edit_strategies",
+    "glob",
+    "glob_expand",
+    "grep",
+    "media_refs",
+    "patch_apply",
+    "patch_parse",
+    "unified_diff",
+    "view",
+];
+
+fn folder() -> PathBuf {
+    let base = match std::env::var_os("AKGENTIC_VECTORS") {
+        Some(base) => PathBuf::from(base),
+        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/vectors"),
+    };
+    base.join("workspace-files")
+}
+
+#[test]
+fn every_case_of_every_topic() {
+    let mut failures = Vec::new();
+    let mut waiting: BTreeMap<String, usize> = BTreeMap::new();
+    let mut replayed = 0;
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder())
+        .expect("the vectors")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|suffix| suffix == "json"))
+        .collect();
+    paths.sort();
+    for path in paths {
+        let topic = path.file_stem().and_then(|stem| stem.to_str()).expect("a name");
+        let text = fs::read_to_string(&path).expect("a topic");
+        let file: Value = serde_json::from_str(&text).expect("JSON");
+        let cases = file["cases"].as_array().expect("cases");
+        if NOT_YET.contains(&topic) {
+            waiting.insert(topic.to_owned(), cases.len());
+            continue;
+        }
+        let Some((_, check)) = TOPICS.iter().find(|(name, _)| *name == topic) else {
+            failures.push(format!("{topic}: nobody replays this topic"));
+            continue;
+        };
+        for case in cases {
+            match check(case) {
+                Ok(()) => replayed += 1,
+                Err(Stop::NotYet(part)) => {
+                    *waiting.entry(format!("{topic}, about {part}")).or_default() += 1;
+                }
+                Err(Stop::Wrong(text)) => {
+                    failures.push(format!("{topic}: {}: {text}", case["name"]));
+                }
+            }
+        }
+    }
+    println!("{replayed} cases replayed");
+    for (part, cases) in &waiting {
+        println!("not yet: {part} ({cases} cases)");
+    }
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+    assert!(replayed > 0, "no cases");
+}
