@@ -1,0 +1,163 @@
+use akgentic_core::ActorAddress;
+use akgentic_core::prelude::*;
+use akgentic_team::{FireMember, HireMember, TeamTool};
+use akgentic_tool_core::{BoundTools, CommandError, ToolCall, ToolError, ToolFactory};
+use serde_json::json;
+
+use crate::world::{Idle, WAIT, World};
+
+async fn bound(world: &World) -> BoundTools {
+    ToolFactory::new(vec![TeamTool::default().into()]).bind(&world.observer).await.expect("bound")
+}
+
+async fn world() -> (World, BoundTools) {
+    let world = World::new(&json!({
+        "catalog": [{"role": "Dev"}, {"role": "QA"}],
+        "team": [
+            {"name": "@Manager", "role": "Manager"},
+            {"name": "@Human", "role": "Human", "user_proxy": true},
+            {"name": "#Tool", "role": "ToolActor"},
+        ],
+    }))
+    .await;
+    let tools = bound(&world).await;
+    (world, tools)
+}
+
+async fn hire(tools: &BoundTools, role: &str, name: Option<&str>) -> Result<ActorAddress, String> {
+    let hire = HireMember { role: role.to_owned(), name: name.map(str::to_owned) };
+    match tools.commands().call(hire).await {
+        Ok(hired) => Ok(hired.0),
+        Err(CommandError::Failed(ToolError::Retriable(text))) => Err(text),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+async fn fire(tools: &BoundTools, name: &str) -> Result<String, String> {
+    let fire = FireMember { name: name.to_owned() };
+    match tools.commands().call(fire).await {
+        Ok(reply) => Ok(reply),
+        Err(CommandError::Failed(ToolError::Retriable(text))) => Err(text),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[tokio::test]
+async fn nobody_fires_itself_a_superior_a_person_or_a_tool_actor() {
+    let (world, tools) = world().await;
+    assert!(fire(&tools, "@Manager").await.expect_err("refused").contains("@Manager"));
+    assert!(fire(&tools, "@Human").await.expect_err("refused").contains("person"));
+    let unknown = fire(&tools, "#Tool").await.expect_err("refused");
+    assert!(unknown.contains("no member") && !unknown.contains("['#Tool"), "{unknown}");
+    assert!(!unknown.contains(", '#Tool'"), "{unknown}");
+    assert_eq!(world.members().await.len(), 3);
+}
+
+#[tokio::test]
+async fn explicit_names_are_checked() {
+    let (_world, tools) = world().await;
+    for bad in ["", "  ", "#x", "a\nb", &"x".repeat(101)] {
+        let text = hire(&tools, "Dev", Some(bad)).await.expect_err("refused");
+        assert!(text.contains("name"), "{text}");
+    }
+    let hired = hire(&tools, "Dev", Some("  Plain name ")).await.expect("hired");
+    assert_eq!(hired.name(), "Plain name");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_hirers_that_want_one_name_one_gets_it() {
+    let (_world, tools) = world().await;
+    for round in 0..10 {
+        let name = format!("@Star{round}");
+        let both = [0, 1].map(|_| {
+            let (tools, name) = (tools.clone(), name.clone());
+            tokio::spawn(async move { hire(&tools, "Dev", Some(&name)).await })
+        });
+        let mut hired = 0;
+        for attempt in both {
+            hired += usize::from(attempt.await.expect("no panic").is_ok());
+        }
+        assert_eq!(hired, 1);
+    }
+}
+
+#[tokio::test]
+async fn routes_to_limits_hiring_and_what_is_told() {
+    let (world, tools) = world().await;
+    let mut own =
+        AgentCard::new("team.it.Idle", "leads", BaseConfig::new("", "Manager")).expect("card");
+    own.routes_to = Some(vec!["QA".to_owned(), "Ghost".to_owned()]);
+    world.team.register_agent_profile(own).await.expect("registered");
+    let refused = hire(&tools, "Dev", None).await.expect_err("refused");
+    assert!(refused.contains("Dev") && refused.contains("QA"), "{refused}");
+    let unknown = hire(&tools, "Ghost", None).await.expect_err("unknown");
+    assert!(unknown.contains("no role"), "{unknown}");
+    hire(&tools, "QA", None).await.expect("allowed");
+    let roles = tools.commands().dispatch("/team_roles").await.reply().expect("roles");
+    assert!(roles.contains("QA:") && !roles.contains("Dev:"), "{roles}");
+    let some = tools.tool("hire_members").expect("a tool");
+    let error = some
+        .call(json!({"roles": ["QA", "Dev"]}), ToolCall::default())
+        .await
+        .expect_err("partial")
+        .to_string();
+    assert!(error.starts_with("Partial success - Members hired: ['@QA"), "{error}");
+    assert!(error.contains("role 'Dev'"), "{error}");
+}
+
+#[tokio::test]
+async fn an_empty_list_of_routes_hires_nobody() {
+    let (world, tools) = world().await;
+    let mut own =
+        AgentCard::new("team.it.Idle", "leads", BaseConfig::new("", "Manager")).expect("card");
+    own.routes_to = Some(Vec::new());
+    world.team.register_agent_profile(own).await.expect("registered");
+    assert!(hire(&tools, "Dev", None).await.is_err());
+}
+
+#[tokio::test]
+async fn a_fired_member_takes_its_own_hires_along() {
+    let (world, tools) = world().await;
+    let lead = hire(&tools, "Dev", Some("@Lead")).await.expect("hired");
+    let helper = world
+        .team
+        .create_actor::<Idle>(BaseConfig::new("@Other", "Other"))
+        .await
+        .expect("a member");
+    assert_eq!(fire(&tools, "@Lead").await.as_deref(), Ok("Member @Lead has been fired."));
+    assert!(!lead.is_alive());
+    assert!(helper.address().is_alive());
+    assert!(fire(&tools, "@Lead").await.is_err(), "it is gone");
+    assert_eq!(world.hooks(), [json!(["hire", "@Lead"]), json!(["fire", "@Lead"])]);
+}
+
+#[tokio::test]
+async fn a_class_that_cannot_be_created_is_one_failure_of_many() {
+    let (world, tools) = world().await;
+    let broken =
+        AgentCard::new("team.it.Missing", "cannot be built", BaseConfig::new("", "Broken"));
+    world.team.register_agent_profile(broken.expect("a card")).await.expect("registered");
+    let error = tools
+        .tool("hire_members")
+        .expect("a tool")
+        .call(json!({"roles": ["Dev", "Broken", "QA"]}), ToolCall::default())
+        .await
+        .expect_err("partial");
+    assert!(error.is_retriable());
+    let text = error.to_string();
+    assert!(
+        text.contains("role 'Broken'") && text.contains("@Dev") && text.contains("@QA"),
+        "{text}"
+    );
+    assert_eq!(world.members().await.len(), 5);
+    assert!(world.team.reserve_name("@Broken100").await.expect("asked"), "its name is free again");
+}
+
+#[tokio::test]
+async fn an_agent_that_is_gone_hires_nobody() {
+    let (world, tools) = world().await;
+    world.hirer.stop(WAIT).await.expect("stops");
+    let tool = tools.tool("hire_members").expect("a tool");
+    let error = tool.call(json!({"roles": ["Dev"]}), ToolCall::default()).await.expect_err("gone");
+    assert!(error.is_retriable());
+}
