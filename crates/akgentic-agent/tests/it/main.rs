@@ -1,0 +1,12 @@
+//! Behaviour of agents in teams.
+
+#[cfg(test)]
+mod commands;
+#[cfg(test)]
+mod failures;
+#[cfg(test)]
+mod restart;
+#[cfg(test)]
+mod turns;
+#[cfg(test)]
+mod world;
