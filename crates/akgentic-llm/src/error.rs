@@ -176,12 +176,3 @@ impl fmt::Display for UnexpectedBehavior {
         }
     }
 }
-
-/// The text of a panic.
-pub(crate) fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
-    payload
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_owned())
-        .or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no message".to_owned())
-}

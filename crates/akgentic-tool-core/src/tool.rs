@@ -1,6 +1,6 @@
 //! Tools as the model sees them: a name, a description, typed arguments and a body.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -225,9 +225,69 @@ impl fmt::Debug for Tool {
 fn describe_errors(tool: &str, errors: &[FieldError]) -> String {
     let mut text = format!("the arguments of {tool} do not fit:");
     for error in errors {
-        text.push_str("\n- ");
-        text.push_str(&error.to_string());
+        // Writing to a string cannot fail.
+        let _written = write!(text, "\n- {error}");
+        if !matches!(error.input, Value::Object(_) | Value::Array(_)) {
+            let found: String = error.input.to_string().chars().take(SHOWN).collect();
+            let _written = write!(text, ", found {found}");
+        }
     }
     text.push_str("\ncorrect them and call the tool again");
     text
+}
+
+/// Characters of a rejected value that are shown.
+const SHOWN: usize = 80;
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Deserialize, JsonSchema)]
+    struct Args {
+        path: String,
+        #[serde(default)]
+        lines: Vec<u8>,
+    }
+
+    fn tool() -> Tool {
+        Tool::new("read", "Reads.", |args: Args, _: ToolCall| async move {
+            Ok::<_, ToolError>(format!("{} {:?}", args.path, args.lines))
+        })
+    }
+
+    #[tokio::test]
+    async fn every_argument_that_does_not_fit_is_told() {
+        let error = tool().call(json!({"lines": [1, "x"], "depth": 3}), ToolCall::default()).await;
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "the arguments of read do not fit:\n- path: Field required\n- lines.1: Input should be a \
+             valid integer, unable to parse string as an integer, found \"x\"\n- depth: Extra inputs \
+             are not permitted, found 3\ncorrect them and call the tool again"
+        );
+    }
+
+    #[tokio::test]
+    async fn arguments_are_read_leniently() {
+        let args = json!({"path": "a", "lines": ["7", 8.0]});
+        let answer = tool().call(args, ToolCall::default()).await;
+        assert_eq!(answer.unwrap().as_text(), Some("a [7, 8]"));
+    }
+
+    #[tokio::test]
+    async fn a_call_that_is_cancelled_does_not_start() {
+        let call = ToolCall::default();
+        call.cancel.cancel();
+        let mut started = false;
+        let work = async {
+            started = true;
+            Ok(())
+        };
+        let error = call.bound(work).await.unwrap_err();
+        assert!(!started);
+        assert_eq!(error.downcast_ref::<CallStopped>(), Some(&CallStopped::Cancelled));
+    }
 }

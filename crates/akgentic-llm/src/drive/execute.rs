@@ -1,16 +1,14 @@
 //! Executes the calls of a batch side by side.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use akgentic_tool_core::{ToolCall, ToolError};
-use futures_util::FutureExt as _;
+use akgentic_tool_core::{Panicked, ToolCall, ToolError};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio_util::sync::CancellationToken;
 
 use super::Drivers;
-use crate::error::{RunError, panic_message};
+use crate::error::RunError;
 use crate::hook::RunContext;
 use crate::run::{CallOutcome, Event, PlannedCall, ToolBatch, ToolsReport};
 
@@ -150,13 +148,16 @@ async fn one(
     tool_call.id.clone_from(&call.tool_call_id);
     tool_call.retry = retry;
     tool_call.cancel = stop;
-    let work = async move { tool.run(args, tool_call).await };
-    let mut outcome = match AssertUnwindSafe(work).catch_unwind().await {
-        Ok(Ok(content)) => CallOutcome::Returned(content.into()),
-        Ok(Err(ToolError::Retriable(text))) => return Ok(CallOutcome::Retry(text)),
-        Ok(Err(ToolError::Fatal(source))) => return Ok(CallOutcome::Failed(source)),
-        Ok(Err(other)) => return Ok(CallOutcome::Failed(Box::new(other))),
-        Err(panic) => return Ok(CallOutcome::Panicked(panic_message(&*panic))),
+    let mut outcome = match tool.run(args, tool_call).await {
+        Ok(content) => CallOutcome::Returned(content.into()),
+        Err(ToolError::Retriable(text)) => return Ok(CallOutcome::Retry(text)),
+        Err(ToolError::Fatal(source)) => {
+            return Ok(match source.downcast::<Panicked>() {
+                Ok(panicked) => CallOutcome::Panicked(panicked.0),
+                Err(source) => CallOutcome::Failed(source),
+            });
+        }
+        Err(other) => return Ok(CallOutcome::Failed(Box::new(other))),
     };
     for hook in drivers.hooks.iter().rev() {
         hook.after_tool(&run, &call, &mut outcome).await.map_err(RunError::Hook)?;

@@ -51,7 +51,8 @@ impl ContextUpdater {
     ///
     /// `visible` is the highest update number in the user-side texts the model will see: 0 without
     /// any, [`MarkerScan::highest`](super::MarkerScan::highest) over a history. The block counts as
-    /// told from now on; the caller appends it. Dropping the future remembers nothing.
+    /// told from now on; the caller appends it. Dropping the future remembers nothing. Needs a Tokio
+    /// runtime with a clock, because providers have a [budget](PROVIDER_BUDGET).
     pub async fn compose_update(&self, visible: i64) -> Option<String> {
         let baselines = match self.reconciled_baselines(visible) {
             Ok(baselines) => baselines,

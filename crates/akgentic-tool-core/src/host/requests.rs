@@ -1,8 +1,11 @@
 //! What can be asked of a tool host.
 
+use std::time::Duration;
+
 use akgentic_core::{ActorError, Context, Handle};
 use serde_json::Value;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::ToolHost;
@@ -64,6 +67,13 @@ pub struct ResetContext;
 #[derive(Clone, Copy, Debug)]
 pub struct GetSystemPrompts;
 
+/// How long a host may take for what is no call of a tool or a command.
+const HOUSEKEEPING_BUDGET: Duration = Duration::from_mins(2);
+
+fn housekeeping() -> ToolCall {
+    ToolCall::until((Instant::now() + HOUSEKEEPING_BUDGET).into_std())
+}
+
 /// Request: publish the state if it changed.
 pub(super) struct Checkpoint;
 
@@ -101,7 +111,7 @@ impl Handle<ListTools> for ToolHost {
 
     async fn handle(&mut self, _: ListTools, ctx: &mut Context) -> Result<Self::Reply, ActorError> {
         let hosting = self.hosting()?;
-        self.run(ctx, ToolCall::default(), async move {
+        self.run(ctx, housekeeping(), async move {
             let connected = hosting.connected().await?;
             Ok(connected.tools.iter().map(Tool::definition).cloned().collect())
         })
@@ -174,7 +184,7 @@ impl Handle<ContextUpdate> for ToolHost {
         ctx: &mut Context,
     ) -> Result<Self::Reply, ActorError> {
         let hosting = self.hosting()?;
-        self.run(ctx, ToolCall::default(), async move {
+        self.run(ctx, housekeeping(), async move {
             Ok(hosting.tools.updater().compose_update(update.0).await)
         })
     }
@@ -199,8 +209,10 @@ impl Handle<GetSystemPrompts> for ToolHost {
         ctx: &mut Context,
     ) -> Result<Self::Reply, ActorError> {
         let hosting = self.hosting()?;
-        self.run(ctx, ToolCall::default(), async move {
-            Ok(hosting.tools.render_system_prompts().await)
-        })
+        self.run(
+            ctx,
+            housekeeping(),
+            async move { Ok(hosting.tools.render_system_prompts().await) },
+        )
     }
 }

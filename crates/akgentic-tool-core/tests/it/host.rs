@@ -17,7 +17,7 @@ use akgentic_tool_core::{
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::parts::{Gate, ProbeTool, WAIT, World, gate, probe};
+use crate::parts::{Gate, ProbeTool, Renamed, WAIT, World, gate, probe};
 
 #[tokio::test]
 async fn an_agent_that_stops_in_the_middle_of_a_call() {
@@ -110,11 +110,30 @@ async fn toolsets_connect_when_needed_and_close_at_the_stop() {
     host.call("prefer", json!({})).await.unwrap();
     assert_eq!(gate.connected.load(Ordering::SeqCst), 0);
     assert_eq!(host.call("far", json!({})).await.unwrap().as_text(), Some("from afar"));
+    let offers = host.offers().await.unwrap();
+    assert_eq!(offers.cards, ["ProbeTool"]);
+    assert_eq!(offers.offers.toolsets, ["remote"]);
+    assert_eq!(offers.warnings, []);
     let names: Vec<_> = host.tools().await.unwrap().into_iter().map(|tool| tool.name).collect();
     assert_eq!(names, ["wait", "panic", "prefer", "far"]);
     assert_eq!(gate.connected.load(Ordering::SeqCst), 1);
     host.stop(WAIT).await.unwrap();
     assert_eq!(gate.closed.load(Ordering::SeqCst), 1);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn tools_of_one_name_in_toolsets_are_refused() {
+    let world = World::new();
+    let (_, capabilities) = gate();
+    let twice = vec![probe(), Renamed::default().into()];
+    let host = world.host(twice, capabilities).await;
+    let error = host.tools().await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the tool \"far\" of remote has the name of one of remote; give one a prefix"
+    );
+    assert!(host.call("prefer", json!({})).await.is_ok(), "tools of cards are not touched");
     world.end().await;
 }
 

@@ -12,4 +12,6 @@ mod host;
 #[cfg(test)]
 mod parts;
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod state;

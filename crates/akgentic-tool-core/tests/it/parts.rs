@@ -152,6 +152,25 @@ impl ToolCard for ProbeTool {
     }
 }
 
+/// Offers the same toolset once more, and nothing else.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Renamed {}
+tool_card!(Renamed = "it.Renamed");
+
+impl ToolCard for Renamed {
+    fn depends_on(&self) -> Vec<Dependency> {
+        vec![Dependency::optional("ProbeTool"), Dependency::optional("NoSuchTool")]
+    }
+
+    fn bind<'a>(&'a self, observer: &'a Observer) -> BoxFuture<'a, Result<BoundCard, BindError>> {
+        Box::pin(async move {
+            let mut bound = BoundCard::new();
+            bound.toolsets.push(Arc::new(Remote(observer.get::<Gate>()?)));
+            Ok(bound)
+        })
+    }
+}
+
 /// A toolset with one tool.
 #[derive(Debug)]
 struct Remote(Arc<Gate>);

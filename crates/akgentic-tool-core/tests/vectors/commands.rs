@@ -31,6 +31,10 @@ pub(crate) fn tokens(case: &Case) -> Checked {
     Ok(())
 }
 
+fn nullable(schema: &Value) -> Value {
+    json!({"anyOf": [schema, {"type": "null"}]})
+}
+
 fn schema_of(kind: &str) -> Result<Value, String> {
     Ok(match kind {
         "str" => json!({"type": "string"}),
@@ -38,13 +42,11 @@ fn schema_of(kind: &str) -> Result<Value, String> {
         "float" => json!({"type": "number"}),
         "bool" => json!({"type": "boolean"}),
         "uuid" => json!({"type": "string", "format": "uuid"}),
-        "opt_str" => json!({"type": ["string", "null"]}),
-        "opt_int" => json!({"type": ["integer", "null"]}),
-        "opt_float" => json!({"type": ["number", "null"]}),
-        "opt_bool" => json!({"type": ["boolean", "null"]}),
-        "opt_uuid" => json!({"anyOf": [{"type": "string", "format": "uuid"}, {"type": "null"}]}),
+        "opt_enum_status" => nullable(&json!({
+            "type": "string", "enum": ["pending", "started", "completed"],
+        })),
         "list_str" => json!({"type": "array", "items": {"type": "string"}}),
-        "opt_list" => json!({"type": ["array", "null"], "items": {"type": "string"}}),
+        "list" => json!({"type": "array"}),
         "object" => json!({
             "type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"],
         }),
@@ -52,12 +54,10 @@ fn schema_of(kind: &str) -> Result<Value, String> {
         "any" => json!({}),
         "enum_mode" => json!({"type": "string", "enum": ["hybrid", "vector", "keyword"]}),
         "enum_ints" => json!({"type": "integer", "enum": [1, 2, 3]}),
-        "opt_enum_status" => json!({
-            "anyOf": [
-                {"type": "string", "enum": ["pending", "started", "completed"]}, {"type": "null"},
-            ],
-        }),
-        other => return Err(format!("nobody claims the parameter type {other:?}")),
+        other => match other.strip_prefix("opt_") {
+            Some(inner) => nullable(&schema_of(inner)?),
+            None => return Err(format!("nobody claims the parameter type {other:?}")),
+        },
     })
 }
 
