@@ -1,7 +1,11 @@
 //! A person asks a manager about a folder; the manager hires an analyst who reads it, writes a
 //! report into it and answers; the manager answers the person.
 
-#![expect(clippy::print_stdout, reason = "showing what happens is what this program is for")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "showing what happens is what this program is for"
+)]
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -53,7 +57,7 @@ async fn main() -> ExitCode {
     match run(Arguments::parse()).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            println!("simple_team: {error:#}");
+            eprintln!("simple_team: {error:#}");
             ExitCode::FAILURE
         }
     }
@@ -74,6 +78,9 @@ async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let (show, mut outcome) = Show::new();
     team.subscribe(Arc::clone(&show) as Arc<dyn Subscriber>).await?;
     if let Some(path) = &arguments.log {
+        if path.exists() {
+            bail!("{} exists; give the records a file of their own", path.display());
+        }
         team.subscribe(Arc::new(EventLog::for_team(path, &team, Fsync::Never)?)).await?;
     }
     let result = work(&team, &arguments, &folder, &mut outcome).await;
@@ -131,6 +138,17 @@ impl ModelSource for Script {
     fn model(&self, _: &ModelConfig, agent: &ActorAddress) -> Result<Arc<dyn Model>, String> {
         let model = self.0.model(agent.role()).map_err(|error| error.to_string())?;
         Ok(Arc::new(model))
+    }
+}
+
+/// The beginning of a long text.
+fn shortened(text: &str) -> String {
+    const SHOWN: usize = 200;
+    let mut characters = text.chars();
+    let beginning: String = characters.by_ref().take(SHOWN).collect();
+    match characters.count() {
+        0 => beginning,
+        more => format!("{beginning}… {more} more characters"),
     }
 }
 
@@ -201,7 +219,8 @@ impl Show {
 
     fn event(&self, agent: &ActorAddress, event: &akgentic::core::wire::AnyValue) {
         if let Some(call) = event.downcast::<ToolCallEvent>() {
-            println!("  {} calls {}({})", agent.name(), call.tool_name, call.arguments);
+            let arguments = shortened(&call.arguments);
+            println!("  {} calls {}({arguments})", agent.name(), call.tool_name);
             self.count(agent, |count| count.tool_calls += 1);
         } else if let Some(done) = event.downcast::<ToolReturnEvent>() {
             let ended = if done.success { "done" } else { "failed" };
@@ -220,8 +239,9 @@ impl Subscriber for Show {
     fn on_message(&self, message: &Arc<Message>) -> Watched {
         let Some(sender) = &message.sender else { return Ok(()) };
         if let Some(start) = message.body::<StartMessage>() {
-            let by = start.parent.as_ref().map_or("the program", |parent| parent.name());
-            println!("+ {} ({}) joined, created by {by}", sender.name(), sender.role());
+            let hirer = start.parent.as_ref().filter(|parent| parent.role() != "Orchestrator");
+            let by = hirer.map_or_else(String::new, |hirer| format!(", hired by {}", hirer.name()));
+            println!("+ {} ({}) joined{by}", sender.name(), sender.role());
         } else if let Some(sent) = message.body::<SentMessage>() {
             let Some(said) = sent.message.body::<AgentMessage>() else { return Ok(()) };
             let (from, to) = (sender.name(), sent.recipient.name());
