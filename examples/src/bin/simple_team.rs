@@ -1,13 +1,10 @@
 //! A person asks a manager about a folder; the manager hires an analyst who reads it, writes a
 //! report into it and answers; the manager answers the person.
 
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "showing what happens is what this program is for"
-)]
+#![expect(clippy::print_stderr, reason = "a program tells its failures")]
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,6 +22,13 @@ use clap::Parser;
 use tokio::sync::watch;
 
 const SCENARIO: &str = include_str!("../../scenarios/simple_team.yaml");
+
+/// Prints a line; that nobody reads it any more is no failure.
+macro_rules! say {
+    ($($text:tt)*) => {
+        let _printed = writeln!(std::io::stdout(), $($text)*).is_ok();
+    };
+}
 
 /// A team of agents reports on a folder.
 #[derive(Debug, Parser)]
@@ -193,11 +197,11 @@ impl Show {
         let agents = self.agents.lock().unwrap_or_else(PoisonError::into_inner);
         let row = |cells: [&str; 7]| {
             let [name, role, turns, requests, calls, input, output] = cells;
-            println!(
+            say!(
                 "{name:<14} {role:<10} {turns:>6} {requests:>9} {calls:>6} {input:>9} {output:>9}"
             );
         };
-        println!();
+        say!();
         row(["agent", "role", "turns", "requests", "tools", "tokens in", "out"]);
         let mut total = Count::default();
         for (name, count) in &*agents {
@@ -220,11 +224,11 @@ impl Show {
     fn event(&self, agent: &ActorAddress, event: &akgentic::core::wire::AnyValue) {
         if let Some(call) = event.downcast::<ToolCallEvent>() {
             let arguments = shortened(&call.arguments);
-            println!("  {} calls {}({arguments})", agent.name(), call.tool_name);
+            say!("  {} calls {}({arguments})", agent.name(), call.tool_name);
             self.count(agent, |count| count.tool_calls += 1);
         } else if let Some(done) = event.downcast::<ToolReturnEvent>() {
             let ended = if done.success { "done" } else { "failed" };
-            println!("  {} {} {ended}", agent.name(), done.tool_name);
+            say!("  {} {} {ended}", agent.name(), done.tool_name);
         } else if let Some(usage) = event.downcast::<LlmUsageEvent>() {
             self.count(agent, |count| {
                 count.requests += usage.requests;
@@ -241,11 +245,11 @@ impl Subscriber for Show {
         if let Some(start) = message.body::<StartMessage>() {
             let hirer = start.parent.as_ref().filter(|parent| parent.role() != "Orchestrator");
             let by = hirer.map_or_else(String::new, |hirer| format!(", hired by {}", hirer.name()));
-            println!("+ {} ({}) joined{by}", sender.name(), sender.role());
+            say!("+ {} ({}) joined{by}", sender.name(), sender.role());
         } else if let Some(sent) = message.body::<SentMessage>() {
             let Some(said) = sent.message.body::<AgentMessage>() else { return Ok(()) };
             let (from, to) = (sender.name(), sent.recipient.name());
-            println!("\n{from} → {to} [{}]\n{}\n", said.intent.as_str(), said.content);
+            say!("\n{from} → {to} [{}]\n{}\n", said.intent.as_str(), said.content);
             if sent.recipient.is_user_proxy() && said.intent == Intent::Response {
                 self.outcome.send_replace(Outcome::Answered);
             }
@@ -255,10 +259,10 @@ impl Subscriber for Show {
             self.event(sender, &event.event);
         } else if let Some(error) = message.body::<ErrorMessage>() {
             let reason = format!("{}: {}", sender.name(), error.notification.content);
-            println!("! {reason}");
+            say!("! {reason}");
             self.outcome.send_replace(Outcome::Failed(reason));
         } else if let Some(warning) = message.body::<WarningMessage>() {
-            println!("! {}: {}", sender.name(), warning.notification.content);
+            say!("! {}: {}", sender.name(), warning.notification.content);
         }
         Ok(())
     }

@@ -1,0 +1,76 @@
+//! The program `akgentic`: tool cards from the command line.
+
+#![expect(clippy::print_stderr, reason = "a command line program tells its failures")]
+
+mod call;
+mod cards;
+mod lines;
+mod output;
+mod session;
+mod tools;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Tool cards from the command line.
+#[derive(Debug, Parser)]
+#[command(name = "akgentic", version)]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Lists what the cards offer: tools with their parameters, commands, context, prompts.
+    Tools {
+        /// A file with a list of cards, JSON or YAML; `-` for JSON on standard input.
+        cards: PathBuf,
+        /// Prints everything as JSON, the schemas of the parameters included.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Runs one tool, or one for each line of standard input.
+    Call {
+        /// A file with a list of cards, JSON or YAML.
+        cards: PathBuf,
+        /// The tool.
+        #[arg(required_unless_present = "jsonl")]
+        tool: Option<String>,
+        /// Its arguments, a JSON object; none when left out.
+        #[arg(conflicts_with = "jsonl")]
+        arguments: Option<String>,
+        /// Reads requests from standard input, one JSON object a line, and answers each with a line.
+        #[arg(long, conflicts_with = "tool")]
+        jsonl: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
+        .with_writer(std::io::stderr)
+        .init();
+    let arguments = Arguments::parse();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let outcome = runtime.map_err(Into::into).and_then(|runtime| {
+        runtime.block_on(async {
+            match arguments.task {
+                Task::Tools { cards, json } => tools::run(&cards, json).await,
+                Task::Call { cards, tool: Some(tool), arguments, .. } => {
+                    call::run(&cards, &tool, arguments.as_deref()).await
+                }
+                Task::Call { cards, .. } => lines::run(&cards).await,
+            }
+        })
+    });
+    match outcome {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("akgentic: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
