@@ -1,7 +1,7 @@
 //! The shared half of an actor: what addresses, relatives and the runner hold of it.
 
 use std::any::TypeId;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
@@ -122,6 +122,8 @@ pub(crate) struct ActorCell {
     type_id: TypeId,
     class: &'static str,
     life: AtomicU8,
+    quiet: AtomicBool,
+    stopping: AtomicBool,
     start_error: Mutex<Option<ActorError>>,
     started: watch::Sender<bool>,
     down: watch::Sender<bool>,
@@ -148,6 +150,8 @@ impl ActorCell {
             type_id: TypeId::of::<A>(),
             class: A::CLASS,
             life: AtomicU8::new(Life::Starting as u8),
+            quiet: AtomicBool::new(false),
+            stopping: AtomicBool::new(false),
             start_error: Mutex::new(None),
             started: watch::Sender::new(false),
             down: watch::Sender::new(false),
@@ -207,6 +211,24 @@ impl ActorCell {
 
     pub(crate) fn is_alive(&self) -> bool {
         self.life() != Life::Stopped
+    }
+
+    /// Whether states are not published for now.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_quiet(&self, quiet: bool) {
+        self.quiet.store(quiet, Ordering::Release);
+    }
+
+    /// Whether it was asked to stop and has told its children so.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_stopping(&self) {
+        self.stopping.store(true, Ordering::Release);
     }
 
     pub(crate) fn set_waker(&self, waker: Waker) {
@@ -269,8 +291,12 @@ impl ActorCell {
         lock(&self.children).clone()
     }
 
-    pub(crate) fn add_child(&self, child: ActorAddress) {
-        lock(&self.children).push(child);
+    pub(crate) fn add_child(&self, child: &ActorAddress) {
+        lock(&self.children).push(child.clone());
+        // A child may be down before its creator comes here; nobody takes it out then.
+        if child.cell().is_none_or(|cell| cell.is_down()) {
+            self.remove_child(child.agent_id());
+        }
     }
 
     pub(crate) fn remove_child(&self, agent_id: Uuid) {
@@ -297,6 +323,10 @@ impl ActorCell {
     /// Waits until the actor is completely down.
     pub(crate) async fn wait_down(&self) {
         let _down = self.down.subscribe().wait_for(|down| *down).await.is_ok();
+    }
+
+    fn is_down(&self) -> bool {
+        *self.down.borrow()
     }
 
     /// Takes no more entries; what is left is closed in the ledger or answered.

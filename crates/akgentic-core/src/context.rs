@@ -244,7 +244,7 @@ impl Context {
 
     /// Publishes a state, as obtained from a [`Tracked`] state.
     pub fn publish(&self, state: Option<AnyState>) {
-        if let Some(state) = state {
+        if let Some(state) = state.filter(|_| !self.cell.is_quiet()) {
             self.cell.telemetry(StateChangedMessage { state });
         }
     }
@@ -335,7 +335,11 @@ impl Context {
         };
         let squad = self.cell.info().squad_id;
         let child = newborn.spawn(&self.system(), lineage, Some(self.team_id()), squad)?;
-        self.cell.add_child(child.clone());
+        self.cell.add_child(&child);
+        // An orchestrator knows in which order its children stop; see `Orchestrator::joined`.
+        if self.cell.is_stopping() && !self.cell.is_orchestrator() {
+            child.request_stop();
+        }
         Ok(child)
     }
 

@@ -50,9 +50,11 @@ pub(crate) trait Hosted: Send {
     fn as_any_mut(&mut self) -> &mut dyn Any;
 }
 
+/// Every future is built when it is polled: an actor that panics before its first await, in a method
+/// that is no `async fn`, is caught like any other.
 impl<A: Actor> Hosted for A {
     fn on_start<'a>(&'a mut self, ctx: &'a mut Context) -> BoxFuture<'a, Result<(), ActorError>> {
-        Box::pin(Actor::on_start(self, ctx))
+        Box::pin(async move { Actor::on_start(self, ctx).await })
     }
 
     fn receive<'a>(
@@ -60,7 +62,7 @@ impl<A: Actor> Hosted for A {
         message: Arc<Message>,
         ctx: &'a mut Context,
     ) -> BoxFuture<'a, Result<Outcome, ActorError>> {
-        Box::pin(Actor::receive(self, message, ctx))
+        Box::pin(async move { Actor::receive(self, message, ctx).await })
     }
 
     fn receive_value<'a>(
@@ -68,7 +70,7 @@ impl<A: Actor> Hosted for A {
         value: AnyValue,
         ctx: &'a mut Context,
     ) -> BoxFuture<'a, Result<Outcome, ActorError>> {
-        Box::pin(Actor::receive_value(self, value, ctx))
+        Box::pin(async move { Actor::receive_value(self, value, ctx).await })
     }
 
     fn restore<'a>(
@@ -76,15 +78,15 @@ impl<A: Actor> Hosted for A {
         events: Vec<AnyValue>,
         ctx: &'a mut Context,
     ) -> BoxFuture<'a, Result<(), ActorError>> {
-        Box::pin(Actor::restore(self, events, ctx))
+        Box::pin(async move { Actor::restore(self, events, ctx).await })
     }
 
     fn stop<'a>(&'a mut self, ctx: &'a mut Context) -> BoxFuture<'a, Result<(), ActorError>> {
-        Box::pin(Actor::stop(self, ctx))
+        Box::pin(async move { Actor::stop(self, ctx).await })
     }
 
     fn on_stop<'a>(&'a mut self, ctx: &'a mut Context) -> BoxFuture<'a, Result<(), ActorError>> {
-        Box::pin(Actor::on_stop(self, ctx))
+        Box::pin(async move { Actor::on_stop(self, ctx).await })
     }
 
     fn state(&mut self) -> Option<&mut dyn StateSlot> {
@@ -176,11 +178,15 @@ impl Runner {
     }
 
     async fn start(&mut self) {
+        let memory = self.memory.take();
+        // The state it starts with must not take the place of the one it gets back in the records.
+        self.cell().set_quiet(memory.as_ref().is_some_and(|memory| memory.state.is_some()));
         let started = guarded(self.actor.on_start(&mut self.ctx)).await;
-        let restored = match (&started, self.memory.take()) {
-            (Ok(()), Some(memory)) => self.remember(memory).await,
-            _ => Ok(()),
+        let restored = match memory {
+            Some(memory) => guarded(Box::pin(self.remember(memory))).await,
+            None => Ok(()),
         };
+        self.cell().set_quiet(false);
         let error = started.and(restored).err();
         if let Some(error) = &error {
             self.report_failure(error);
@@ -188,7 +194,8 @@ impl Runner {
         self.cell().finish_start(error);
     }
 
-    /// Gives a restored actor its state, then what it announced.
+    /// Gives a restored actor its state, then what it announced, also when its start failed: what it
+    /// knew is not lost with it.
     async fn remember(&mut self, memory: Memory) -> Result<(), ActorError> {
         if let (Some(state), Some(slot)) = (&memory.state, self.actor.state())
             && let Some(state) = slot.replace_any(state)?
@@ -220,6 +227,7 @@ impl Runner {
             }
             Entry::StopRequest => {
                 self.checkpoint();
+                self.cell().set_stopping();
                 if let Err(error) = guarded(self.actor.stop(&mut self.ctx)).await {
                     self.report_failure(&error);
                     self.ctx.stop_now();

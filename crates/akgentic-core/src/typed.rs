@@ -141,7 +141,9 @@ impl<A: Handle<R>, R: Send + 'static> Call for Request<A, R> {
             let Some(actor) = actor.as_any_mut().downcast_mut::<A>() else {
                 return Err(ActorError::new("TypeError", "a request reached another actor type"));
             };
-            let result = crate::runner::guarded(Box::pin(actor.handle(self.request, ctx))).await;
+            let request = self.request;
+            let work = Box::pin(async move { actor.handle(request, ctx).await });
+            let result = crate::runner::guarded(work).await;
             match self.reply {
                 Some(reply) => {
                     if let Err(Err(error)) = reply.send(result) {

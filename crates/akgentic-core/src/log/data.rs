@@ -37,14 +37,14 @@ pub(super) struct Collected {
 }
 
 impl LogData {
-    pub(super) fn profiles(cards: &[Arc<AgentCard>]) -> Self {
-        let cards = cards.iter().map(|card| card.to_json()).collect();
-        Self { kind: Kind::Profiles, cards, metadata: None }
+    pub(super) fn profiles(cards: &[Arc<AgentCard>]) -> serde_json::Result<Self> {
+        let cards = cards.iter().map(|card| card.try_to_json()).collect::<Result<_, _>>()?;
+        Ok(Self { kind: Kind::Profiles, cards, metadata: None })
     }
 
-    pub(super) fn metadata(metadata: Option<&Arc<dyn Record>>) -> Self {
-        let metadata = metadata.map(|metadata| metadata.to_json());
-        Self { kind: Kind::Metadata, cards: Vec::new(), metadata }
+    pub(super) fn metadata(metadata: Option<&Arc<dyn Record>>) -> serde_json::Result<Self> {
+        let metadata = metadata.map(|metadata| metadata.try_to_json()).transpose()?;
+        Ok(Self { kind: Kind::Metadata, cards: Vec::new(), metadata })
     }
 
     /// Whether a line is one of these.
@@ -54,14 +54,20 @@ impl LogData {
 }
 
 impl Collected {
-    /// Takes a line in; what does not load is the error and changes nothing.
+    /// Takes a line in; what of it does not load is the error and changes nothing.
     pub(super) fn take(&mut self, line: Value) -> Result<(), String> {
         let data: LogData = serde_json::from_value(line).map_err(|error| error.to_string())?;
         match data.kind {
             Kind::Profiles => {
+                let mut refused = Vec::new();
                 for card in data.cards {
-                    let card = serde_json::from_value(card).map_err(|error| error.to_string())?;
-                    self.cards.push(card);
+                    match serde_json::from_value(card) {
+                        Ok(card) => self.cards.push(card),
+                        Err(error) => refused.push(error.to_string()),
+                    }
+                }
+                if !refused.is_empty() {
+                    return Err(refused.join("; "));
                 }
             }
             Kind::Metadata => {

@@ -1,6 +1,5 @@
 //! What the records of a team leave open: members that were alive, messages not dealt with.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -61,27 +60,49 @@ impl OpenWork {
 }
 
 /// What was sent, whose turn began, and what was closed: by message and member, since one message
-/// may be sent to several.
+/// may be sent to several, and counted, since it may be sent to one of them more than once.
 #[derive(Default)]
 struct Ledger {
-    sent: IndexMap<Key, (Arc<Message>, ActorAddress)>,
-    received: IndexMap<Key, ActorAddress>,
-    closed: HashSet<Key>,
+    entries: IndexMap<Key, LedgerEntry>,
+    /// Messages in the order in which their turns began.
+    begun: Vec<Key>,
 }
 
 /// A message and the member it went to.
 type Key = (Uuid, Uuid);
 
+#[derive(Default)]
+struct LedgerEntry {
+    sent: Option<(Arc<Message>, ActorAddress)>,
+    member: Option<ActorAddress>,
+    deliveries: usize,
+    turns: usize,
+    processed: usize,
+    handled: usize,
+}
+
+impl LedgerEntry {
+    /// Deliveries nobody has looked at.
+    fn waiting(&self) -> usize {
+        self.deliveries.saturating_sub(self.turns + self.handled)
+    }
+}
+
 impl Ledger {
     /// Takes a record in; `false` when it is none of the ledger.
     fn see(&mut self, record: &Message, sender: &ActorAddress) -> bool {
         if let Some(body) = record.body::<SentMessage>() {
-            let entry = (Arc::clone(&body.message), body.recipient.clone());
-            self.sent.insert((body.message.id, body.recipient.agent_id()), entry);
+            let entry = self.entry((body.message.id, body.recipient.agent_id()));
+            entry.sent = Some((Arc::clone(&body.message), body.recipient.clone()));
+            entry.deliveries += 1;
         } else if let Some(body) = record.body::<ReceivedMessage>() {
-            self.received.insert((body.message_id, sender.agent_id()), sender.clone());
+            let key = (body.message_id, sender.agent_id());
+            let entry = self.entry(key);
+            entry.turns += 1;
+            entry.member = Some(sender.clone());
+            self.begun.push(key);
         } else if let Some(body) = record.body::<ProcessedMessage>() {
-            self.closed.insert((body.message_id, sender.agent_id()));
+            self.entry((body.message_id, sender.agent_id())).processed += 1;
         } else if let Some(body) = record.body::<HandledMessage>() {
             self.handled(body.message_id, sender);
         } else {
@@ -90,36 +111,42 @@ impl Ledger {
         true
     }
 
+    fn entry(&mut self, key: Key) -> &mut LedgerEntry {
+        self.entries.entry(key).or_default()
+    }
+
     /// A message was closed without a turn: by who had it, or by who could not deliver it.
     fn handled(&mut self, message_id: Uuid, by: &ActorAddress) {
         let key = (message_id, by.agent_id());
-        if self.sent.contains_key(&key) {
-            self.closed.insert(key);
+        if self.entries.get(&key).is_some_and(|entry| entry.deliveries > 0) {
+            self.entry(key).handled += 1;
             return;
         }
-        let failed = self
-            .sent
-            .keys()
-            .rev()
-            .find(|(id, to)| *id == message_id && !self.closed.contains(&(*id, *to)));
-        self.closed.insert(failed.copied().unwrap_or(key));
+        let mut latest = self.entries.iter_mut().rev();
+        let failed = latest.find(|((id, _), entry)| *id == message_id && entry.waiting() > 0);
+        if let Some((_, entry)) = failed {
+            entry.handled += 1;
+        }
     }
 
-    fn open(self) -> Vec<OpenMessage> {
-        let Self { sent, received, closed } = self;
+    fn open(mut self) -> Vec<OpenMessage> {
         let mut open = Vec::new();
-        for (key, member) in &received {
-            if !closed.contains(key) {
-                open.push(OpenMessage::Interrupted {
-                    message: sent.get(key).map(|(message, _)| Arc::clone(message)),
-                    message_id: key.0,
-                    member: member.clone(),
-                });
+        for key in std::mem::take(&mut self.begun) {
+            let entry = self.entry(key);
+            if entry.turns <= entry.processed {
+                continue;
+            }
+            entry.processed = entry.turns;
+            if let Some(member) = entry.member.clone() {
+                let message = entry.sent.as_ref().map(|(message, _)| Arc::clone(message));
+                open.push(OpenMessage::Interrupted { message, message_id: key.0, member });
             }
         }
-        for (key, (message, recipient)) in sent {
-            if !closed.contains(&key) && !received.contains_key(&key) {
-                open.push(OpenMessage::Undelivered { message, recipient });
+        for entry in self.entries.into_values() {
+            let waiting = entry.waiting();
+            if let Some((message, recipient)) = entry.sent {
+                let undelivered = OpenMessage::Undelivered { message, recipient };
+                open.extend(std::iter::repeat_n(undelivered, waiting));
             }
         }
         open

@@ -110,6 +110,10 @@ impl EventLog {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(io)?;
         let whole = whole_lines(&bytes);
+        if whole == 0 && !is_torn_header(&bytes) {
+            let reason = "its first line is not the header of a log".to_owned();
+            return Err(LogError::NotALog { path: path.to_owned(), reason });
+        }
         let end = if whole == 0 {
             let mut line = serde_json::to_vec(header).map_err(|error| io(error.into()))?;
             line.push(b'\n');
@@ -157,12 +161,14 @@ impl EventLog {
         self.lock().status.clone()
     }
 
-    fn write<T: Serialize>(&self, record: &T) -> Watched {
+    fn write<T: Serialize>(&self, record: serde_json::Result<T>) -> Watched {
         let mut inner = self.lock();
         if inner.replaying {
             return Ok(());
         }
-        match inner.append(record, self.fsync) {
+        let written =
+            record.map_err(io::Error::from).and_then(|record| inner.append(&record, self.fsync));
+        match written {
             Ok(()) => {
                 inner.status.written += 1;
                 Ok(())
@@ -179,6 +185,12 @@ impl EventLog {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether these bytes are how a header begins that was not written to its end.
+fn is_torn_header(bytes: &[u8]) -> bool {
+    const BEGINNING: &[u8] = b"{\"akgentic_log\":";
+    bytes.iter().zip(BEGINNING).all(|(byte, wanted)| byte == wanted)
 }
 
 impl Inner {
@@ -212,11 +224,11 @@ impl Inner {
 
 impl Subscriber for EventLog {
     fn on_message(&self, message: &Arc<Message>) -> Watched {
-        self.write(message)
+        self.write(Ok(message))
     }
 
     fn on_team_data(&self, data: TeamData<'_>) -> Watched {
-        self.write(&match data {
+        self.write(match data {
             TeamData::Profiles(cards) => LogData::profiles(cards),
             TeamData::Metadata(metadata) => LogData::metadata(metadata),
         })

@@ -117,7 +117,7 @@ fn from_prepared(mut value: Value) -> Result<Message, LoadError> {
 
 impl Serialize for Message {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = self.body.to_fields();
+        let mut fields = self.body.try_to_fields().map_err(serde::ser::Error::custom)?;
         let mut map = serializer.serialize_map(None)?;
         macro_rules! header {
             ($($field:ident),*) => {$(

@@ -153,7 +153,7 @@ impl Actor for Orchestrator {
                 }
                 self.fan_out(&message);
             }
-            Telemetry::Other => return dispatch(self, message, ctx).await,
+            Telemetry::Other => return self.mail(message, ctx).await,
         }
         Ok(Outcome::done())
     }
@@ -189,6 +189,20 @@ impl Orchestrator {
         self.history.push(Arc::clone(message));
     }
 
+    /// Handles a message that is no record, and keeps its entry in the ledger as members do: mail
+    /// that nobody closes would come again with every restore.
+    async fn mail(
+        &mut self,
+        message: Arc<Message>,
+        ctx: &mut Context,
+    ) -> Result<Outcome, ActorError> {
+        let message_id = message.id;
+        self.emit_about(Some(message_id), ReceivedMessage { message_id }, ctx);
+        let outcome = dispatch(self, message, ctx).await;
+        self.emit_about(Some(message_id), ProcessedMessage { message_id }, ctx);
+        outcome
+    }
+
     /// Shows a message to the subscribers.
     fn fan_out(&self, message: &Arc<Message>) {
         if self.subscribers.is_empty() {
@@ -200,8 +214,12 @@ impl Orchestrator {
 
     /// Records and shows a message of the orchestrator itself; nobody handles it.
     fn emit(&mut self, message: impl Into<Message>, ctx: &Context) {
+        self.emit_about(None, message, ctx);
+    }
+
+    fn emit_about(&mut self, parent: Option<Uuid>, message: impl Into<Message>, ctx: &Context) {
         let mut message = message.into();
-        message.stamp(ctx.address(), ctx.team_id(), None);
+        message.stamp(ctx.address(), ctx.team_id(), parent);
         let message = Arc::new(message);
         self.record(&message, ctx);
         self.fan_out(&message);
@@ -250,6 +268,17 @@ impl Orchestrator {
         }
     }
 
+    /// A child that came while the team stops has to go like the others.
+    fn joined(&mut self, child: &ActorAddress) {
+        let Some(plan) = &mut self.stop else { return };
+        // Without backstop nobody is waited for any more.
+        if self.backstop.is_some() && is_tool_actor(child.name()) {
+            plan.add(child.clone());
+        } else {
+            child.request_stop();
+        }
+    }
+
     fn arm_backstop(&mut self, grace: Duration, ctx: &Context) {
         let team = ctx.address();
         let backstop = tokio::spawn(async move {
@@ -270,6 +299,7 @@ impl Handle<GiveUp> for Orchestrator {
     type Reply = ();
 
     async fn handle(&mut self, _: GiveUp, ctx: &mut Context) -> Result<(), ActorError> {
+        self.backstop = None;
         if let Some(plan) = &mut self.stop {
             for tool in plan.give_up() {
                 tool.request_stop();

@@ -216,7 +216,7 @@ impl ActorRef<Orchestrator> {
         make: impl FnOnce(&A::Config) -> Result<A, ActorError> + Send + 'static,
     ) -> Result<ActorRef<A>, CreateError> {
         let newborn = Newborn::of::<A>(config, make);
-        let child = self.query(|_, ctx| child_or_create(newborn, ctx)).await??;
+        let child = self.query(|team, ctx| team.child_or_create(newborn, ctx)).await??;
         Ok(ActorRef::new(&child)?)
     }
 
@@ -227,7 +227,7 @@ impl ActorRef<Orchestrator> {
         config: AnyConfig,
     ) -> Result<ActorAddress, CreateError> {
         let newborn = Spawner::of_class(class)?.newborn(&config)?;
-        self.query(|_, ctx| child_or_create(newborn, ctx)).await?
+        self.query(|team, ctx| team.child_or_create(newborn, ctx)).await?
     }
 
     /// Creates a member of the team below the orchestrator.
@@ -235,7 +235,7 @@ impl ActorRef<Orchestrator> {
         &self,
         config: A::Config,
     ) -> Result<ActorRef<A>, CreateError> {
-        self.query(|_, ctx| ctx.create_actor::<A>(config)).await?
+        self.query(|team, ctx| team.joining(ctx.create_actor::<A>(config))).await?
     }
 
     /// Creates a member from a value made by `make`, for actors that hold more than data.
@@ -244,7 +244,7 @@ impl ActorRef<Orchestrator> {
         config: A::Config,
         make: impl FnOnce(&A::Config) -> Result<A, ActorError> + Send + 'static,
     ) -> Result<ActorRef<A>, CreateError> {
-        self.query(|_, ctx| ctx.create_actor_with::<A>(config, make)).await?
+        self.query(|team, ctx| team.joining(ctx.create_actor_with::<A>(config, make))).await?
     }
 
     /// Creates a member and waits until it has started; a failing start is the error.
@@ -270,7 +270,12 @@ impl ActorRef<Orchestrator> {
         config: AnyConfig,
     ) -> Result<ActorAddress, CreateError> {
         let class = class.to_owned();
-        self.query(move |_, ctx| ctx.create_actor_of(&class, &config)).await?
+        self.query(move |team, ctx| {
+            let child = ctx.create_actor_of(&class, &config)?;
+            team.joined(&child);
+            Ok(child)
+        })
+        .await?
     }
 
     /// Keeps a name for a member that is about to be created; `false` when it is taken.
@@ -376,16 +381,32 @@ impl ActorRef<Orchestrator> {
     }
 }
 
-fn child_or_create(newborn: Newborn, ctx: &Context) -> Result<ActorAddress, CreateError> {
-    let name = &newborn.base.name;
-    let known = ctx.children().into_iter().find(|child| child.name() == name && child.is_alive());
-    match known {
-        Some(child) => Ok(child),
-        None => ctx.adopt(newborn),
-    }
-}
-
 impl Orchestrator {
+    fn child_or_create(
+        &mut self,
+        newborn: Newborn,
+        ctx: &Context,
+    ) -> Result<ActorAddress, CreateError> {
+        let name = &newborn.base.name;
+        let mut children = ctx.children().into_iter();
+        if let Some(child) = children.find(|child| child.name() == name && child.is_alive()) {
+            return Ok(child);
+        }
+        let child = ctx.adopt(newborn)?;
+        self.joined(&child);
+        Ok(child)
+    }
+
+    fn joining<A: Actor>(
+        &mut self,
+        child: Result<ActorRef<A>, CreateError>,
+    ) -> Result<ActorRef<A>, CreateError> {
+        if let Ok(child) = &child {
+            self.joined(child.address());
+        }
+        child
+    }
+
     fn reserve(&mut self, name: &str) -> bool {
         self.view.member(name).is_none() && self.reserved.insert(name.to_owned())
     }

@@ -28,6 +28,11 @@ impl<K: Clone + PartialEq> StopPlan<K> {
         (Self { waiting, told: None }, now)
     }
 
+    /// A tool actor that came after the stop began; it is the next to be told.
+    pub fn add(&mut self, key: K) {
+        self.waiting.push_front(key);
+    }
+
     /// A member has stopped.
     pub fn stopped(&mut self, key: &K) {
         if self.told.as_ref() == Some(key) {

@@ -243,7 +243,10 @@ impl Serialize for AnyValue {
             Self::Address(address) => address.serialize(serializer),
             Self::List(items) => items.serialize(serializer),
             Self::Map(map) => map.serialize(serializer),
-            Self::Record(record) => record.to_json().serialize(serializer),
+            Self::Record(record) => {
+                let written = record.try_to_json().map_err(serde::ser::Error::custom)?;
+                written.serialize(serializer)
+            }
             Self::Message(message) => message.serialize(serializer),
         }
     }

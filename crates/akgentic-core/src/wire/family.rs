@@ -79,7 +79,8 @@ impl<F: Family + ?Sized> PartialEq for Dyn<F> {
 
 impl<F: Family + ?Sized> Serialize for Dyn<F> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.as_record().to_json().serialize(serializer)
+        let written = self.as_record().try_to_json().map_err(serde::ser::Error::custom)?;
+        written.serialize(serializer)
     }
 }
 

@@ -42,9 +42,16 @@ pub trait Record: Any + fmt::Debug + Send + Sync {
 
     /// The fields in declaration order, without the marker.
     ///
-    /// A value that cannot be written as a JSON object is a programming error of its type; it is
-    /// logged and gives an empty map.
-    fn to_fields(&self) -> Map<String, Value>;
+    /// A value that cannot be written as a JSON object is a programming error of its type.
+    fn try_to_fields(&self) -> serde_json::Result<Map<String, Value>>;
+
+    /// The same; a value that cannot be written is logged and gives an empty map.
+    fn to_fields(&self) -> Map<String, Value> {
+        self.try_to_fields().unwrap_or_else(|error| {
+            tracing::error!(class = self.type_path(), %error, "a record cannot be written");
+            Map::new()
+        })
+    }
 
     /// Writes the fields as compact JSON, without building a tree.
     fn write_json(&self, out: &mut dyn std::io::Write) -> serde_json::Result<()>;
@@ -65,10 +72,12 @@ pub trait Record: Any + fmt::Debug + Send + Sync {
 
     /// The value as JSON: its fields, then the marker.
     fn to_json(&self) -> Value {
-        let mut fields = self.to_fields();
-        fields.shift_remove(MODEL_KEY);
-        fields.insert(MODEL_KEY.to_owned(), Value::from(self.type_path()));
-        Value::Object(fields)
+        marked(self.to_fields(), self.type_path())
+    }
+
+    /// The same; a value that cannot be written is the error.
+    fn try_to_json(&self) -> serde_json::Result<Value> {
+        Ok(marked(self.try_to_fields()?, self.type_path()))
     }
 }
 
@@ -77,22 +86,14 @@ impl<T: WireType> Record for T {
         T::PATH
     }
 
-    fn to_fields(&self) -> Map<String, Value> {
-        match serde_json::to_value(self) {
-            Ok(Value::Object(mut fields)) => {
-                fields.shift_remove(MODEL_KEY);
-                fields.values_mut().for_each(markers_last);
-                fields
-            }
-            Ok(other) => {
-                tracing::error!(class = T::PATH, %other, "a record is not written as an object");
-                Map::new()
-            }
-            Err(error) => {
-                tracing::error!(class = T::PATH, %error, "a record cannot be written");
-                Map::new()
-            }
-        }
+    fn try_to_fields(&self) -> serde_json::Result<Map<String, Value>> {
+        let Value::Object(mut fields) = serde_json::to_value(self)? else {
+            let text = format!("{} is not written as an object", T::PATH);
+            return Err(serde::ser::Error::custom(text));
+        };
+        fields.shift_remove(MODEL_KEY);
+        fields.values_mut().for_each(markers_last);
+        Ok(fields)
     }
 
     fn write_json(&self, out: &mut dyn std::io::Write) -> serde_json::Result<()> {
@@ -110,6 +111,12 @@ impl<T: WireType> Record for T {
     fn clone_record(&self) -> Arc<dyn Record> {
         Arc::new(self.clone())
     }
+}
+
+fn marked(mut fields: Map<String, Value>, path: &'static str) -> Value {
+    fields.shift_remove(MODEL_KEY);
+    fields.insert(MODEL_KEY.to_owned(), Value::from(path));
+    Value::Object(fields)
 }
 
 /// Moves the marker of every map to the end, as serde writes the tag of a struct first.

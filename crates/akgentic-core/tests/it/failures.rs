@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use akgentic_core::message::{ErrorMessage, NotificationMessage};
-use akgentic_core::orchestrator::HistoryFilter;
 use akgentic_core::prelude::*;
-use akgentic_core::{ActorRef, SystemOptions};
 
-use crate::parts::{Member, Records, Report, WAIT, Waiting, a_team, text};
+use crate::parts::{Gate, Member, Records, Report, Scripted, WAIT, Waiting, a_team, step, text};
 
 #[tokio::test]
 async fn a_panic_ends_the_turn_and_nothing_else() {
@@ -74,10 +72,18 @@ async fn a_dead_callee_is_dead_for_every_kind_of_call() {
 #[tokio::test(start_paused = true)]
 async fn a_hung_callee_times_out_and_its_late_answer_is_dropped() {
     let (_system, team) = a_team().await;
-    let hung = team.create_actor::<Waiting>(BaseConfig::new("@h", "H")).await.expect("hung");
+    let records = Records::of(&team).await;
+    let (hung, gate) = Waiting::member(&team, "@h").await;
     let limit = Duration::from_millis(250);
     let error = hung.address().ask(text("x"), limit).await.expect_err("hangs");
     assert!(matches!(error, CallError::Timeout(time) if time == limit));
+    team.get_team().await.expect("drained");
+    assert_eq!(records.classes_of("@h"), ["StartMessage", "ReceivedMessage"], "not cancelled");
+    gate.open(2);
+    hung.address().ask(text("y"), WAIT).await.expect("the next one is answered");
+    team.get_team().await.expect("drained");
+    let turn = ["ReceivedMessage", "ProcessedMessage"];
+    assert_eq!(records.classes_of("@h")[1..], [turn, turn].concat(), "no trace of the late answer");
 }
 
 #[tokio::test]
@@ -96,55 +102,38 @@ async fn a_wrong_typed_callee_is_told_apart() {
 #[tokio::test]
 async fn an_ask_that_waits_behind_a_stop_is_answered_dead() {
     let (_system, team) = a_team().await;
-    let gate = std::sync::Arc::new(tokio::sync::Notify::new());
-    let shared = std::sync::Arc::clone(&gate);
-    let busy = team
-        .create_actor_with(BaseConfig::new("@b", "B"), |_| Ok(Waiting { gate: shared }))
-        .await
-        .expect("busy");
-    busy.address().tell(text("wait")).expect("told");
-    busy.address().request_stop();
-    // The stop request runs first and enqueues the stop itself behind this ask's message.
-    let address = busy.address().clone();
-    let ask = tokio::spawn(async move { address.ask(text("late"), WAIT).await });
-    gate.notify_one();
-    gate.notify_one();
-    let answer = ask.await.expect("no panic");
-    assert!(matches!(answer, Ok(_) | Err(CallError::Dead(_))), "{answer:?}");
-}
-
-#[tokio::test]
-async fn a_full_inbox_answers_at_once_and_drops_nothing() {
-    let mut options = SystemOptions::default();
-    options.inbox_capacity = 4;
-    let system = ActorSystem::with_options(options);
-    let team = system.create_team(BaseConfig::default(), Origin::default()).expect("a team");
-    let gate = std::sync::Arc::new(tokio::sync::Notify::new());
-    let shared = std::sync::Arc::clone(&gate);
-    let busy = team
-        .create_actor_with(BaseConfig::new("@b", "B"), |_| Ok(Waiting { gate: shared }))
-        .await
-        .expect("busy");
-    let sent = (0..50).take_while(|_| busy.address().tell(text("x")).is_ok()).count();
-    assert!((4..=5).contains(&sent), "{sent} taken");
-    assert!(matches!(busy.address().tell(text("x")), Err(CallError::Overloaded(_))));
-    assert!(busy.address().request_stop(), "stop requests are always taken");
-    for _ in 0..sent {
-        gate.notify_one();
-        tokio::task::yield_now().await;
-    }
-    let gate_for_rest = std::sync::Arc::clone(&gate);
-    let feeder = tokio::spawn(async move {
-        loop {
-            gate_for_rest.notify_one();
-            tokio::task::yield_now().await;
-        }
+    let records = Records::of(&team).await;
+    let gate = Gate::closed();
+    let shared = gate.clone();
+    // The stop entry is in the queue before the gate says that the turn runs.
+    let message = step(move |ctx| {
+        let gate = shared.clone();
+        Box::pin(async move {
+            ctx.stop_now();
+            gate.pass().await;
+            Ok(())
+        })
     });
-    assert!(busy.address().stop(WAIT).await.is_ok());
-    feeder.abort();
-    let records = team.get_messages(HistoryFilter::default()).await.expect("records");
-    let processed = records.iter().filter(|message| message.class_name() == "ProcessedMessage");
-    assert_eq!(processed.count(), sent, "what was taken was handled");
+    let busy = Scripted { message, ..Scripted::default() }.join(&team, "@b").await;
+    let address = busy.address();
+    address.tell(text("stop yourself")).expect("told");
+    gate.entered().await;
+    let mut ask = Box::pin(address.ask(text("late"), WAIT));
+    let mut value = Box::pin(address.ask_value("late", WAIT));
+    assert!(
+        futures_util::poll!(&mut ask).is_pending() && futures_util::poll!(&mut value).is_pending()
+    );
+    address.tell(text("also late")).expect("told");
+    gate.open(1);
+    assert!(matches!(ask.await, Err(CallError::Dead(name)) if name == "@b"));
+    assert!(matches!(value.await, Err(CallError::Dead(_))));
+    assert!(!address.is_alive());
+    team.get_team().await.expect("drained");
+    assert_eq!(
+        records.classes_of("@b"),
+        ["StartMessage", "ReceivedMessage", "ProcessedMessage", "HandledMessage", "StopMessage"],
+        "the told message is closed, the asks leave nothing"
+    );
 }
 
 #[tokio::test]
@@ -180,13 +169,89 @@ async fn a_send_that_cannot_be_delivered_leaves_no_open_entry() {
     let (_system, team) = a_team().await;
     let records = Records::of(&team).await;
     let gone = team.create_actor::<Member>(BaseConfig::new("@gone", "M")).await.expect("member");
-    let member = team.create_actor::<Member>(BaseConfig::new("@m", "M")).await.expect("member");
-    let roster_entry = gone.address().clone();
+    let here = team.create_actor::<Member>(BaseConfig::new("@here", "M")).await.expect("member");
     gone.address().stop(WAIT).await.expect("stops");
-    assert!(!roster_entry.is_alive());
-    member.address().tell(text("forward @m")).expect("told");
-    member.ask(Report).await.expect("alive");
-    member.ask(Report).await.expect("alive");
-    team.get_team().await.expect("drained");
+    let info = here.address().info().clone();
+    let cases = [
+        (gone.address().clone(), "@gone has stopped"),
+        (here.address().to_snapshot(), "@here is a snapshot and cannot deliver"),
+        (ActorAddress::stopped(info), "@here is a snapshot and cannot deliver"),
+    ];
+    for (number, (to, wanted)) in cases.into_iter().enumerate() {
+        let name = format!("@s{number}");
+        let message = step(move |ctx| {
+            let sent = ctx.send(&to, text("lost"));
+            Box::pin(async { Ok(sent.map(drop)?) })
+        });
+        let sender = Scripted { message, ..Scripted::default() }.join(&team, &name).await;
+        let error = sender.address().ask(text("send"), WAIT).await.expect_err("not sent");
+        let CallError::Failed(error) = error else { panic!("{error}") };
+        assert_eq!((error.content_type(), error.message()), ("CallError", wanted));
+        let inner = error.downcast_ref::<CallError>().expect("the error itself");
+        assert_eq!(matches!(inner, CallError::Dead(_)), number == 0, "{inner:?}");
+        sender.address().tell(text("send")).expect("told");
+        assert!(sender.address().stop(WAIT).await.expect("alive until now"));
+        team.get_team().await.expect("drained");
+        let turn = ["ReceivedMessage", "ProcessedMessage"];
+        let wanted = [["StartMessage"].as_slice(), &turn, &turn, &["ErrorMessage", "StopMessage"]];
+        assert_eq!(records.classes_of(&name), wanted.concat());
+    }
     records.assert_closed();
+}
+
+/// Panics before it is polled for the first time: its methods are no `async fn`s.
+struct Eager;
+agent_type!(Eager = "it.Eager");
+
+impl Actor for Eager {
+    type Config = BaseConfig;
+
+    fn create(_: &BaseConfig) -> Result<Self, ActorError> {
+        Ok(Self)
+    }
+
+    fn on_start(&mut self, _: &mut Context) -> impl Future<Output = Result<(), ActorError>> + Send {
+        assert_eq!(1, 2, "eagerly");
+        async { Ok(()) }
+    }
+
+    fn receive(
+        &mut self,
+        _: std::sync::Arc<Message>,
+        _: &mut Context,
+    ) -> impl Future<Output = Result<Outcome, ActorError>> + Send {
+        assert_eq!(1, 2, "eagerly");
+        async { Ok(Outcome::done()) }
+    }
+}
+
+impl Handle<Report> for Eager {
+    type Reply = ();
+
+    fn handle(
+        &mut self,
+        _: Report,
+        _: &mut Context,
+    ) -> impl Future<Output = Result<(), ActorError>> + Send {
+        assert_eq!(1, 2, "eagerly");
+        async { Ok(()) }
+    }
+}
+
+#[tokio::test]
+async fn a_panic_before_the_first_await_is_caught_too() {
+    let (_system, team) = a_team().await;
+    let records = Records::of(&team).await;
+    let eager = team.create_actor::<Eager>(BaseConfig::new("@e", "E")).await.expect("member");
+    let is_panic = |error: CallError| matches!(error, CallError::Failed(error) if error.content_type() == "Panic");
+    assert!(is_panic(eager.address().wait_started(WAIT).await.expect_err("failed")));
+    assert!(is_panic(eager.address().ask(text("x"), WAIT).await.expect_err("failed")));
+    assert!(is_panic(eager.ask(Report).await.expect_err("failed")));
+    eager.address().tell(text("x")).expect("told");
+    assert!(eager.address().stop(WAIT).await.expect("stops"));
+    team.get_team().await.expect("drained");
+    let turn = ["ReceivedMessage", "ProcessedMessage"];
+    let start = ["StartMessage", "ErrorMessage"];
+    let end = ["ErrorMessage", "StopMessage"];
+    assert_eq!(records.classes_of("@e"), [start, turn, turn, end].concat());
 }

@@ -9,9 +9,10 @@ use akgentic_core::message::{
 use akgentic_core::prelude::*;
 use akgentic_core::state::StateSlot;
 use akgentic_core::wire::AnyValue;
+use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tokio::sync::Notify;
+use tokio::sync::Semaphore;
 
 pub(crate) const WAIT: Duration = Duration::from_secs(20);
 
@@ -100,9 +101,59 @@ impl Handle<Hire> for Member {
     }
 }
 
+/// A request that runs a closure inside a [`Member`].
+pub(crate) struct Act<R>(Box<ActFn<R>>);
+
+type ActFn<R> = dyn for<'a> FnOnce(&'a mut Member, &'a mut Context) -> BoxFuture<'a, Result<R, ActorError>>
+    + Send;
+
+pub(crate) fn act<R>(
+    run: impl for<'a> FnOnce(&'a mut Member, &'a mut Context) -> BoxFuture<'a, Result<R, ActorError>>
+    + Send
+    + 'static,
+) -> Act<R> {
+    Act(Box::new(run))
+}
+
+impl<R: Send + 'static> Handle<Act<R>> for Member {
+    type Reply = R;
+
+    async fn handle(&mut self, request: Act<R>, ctx: &mut Context) -> Result<R, ActorError> {
+        (request.0)(self, ctx).await
+    }
+}
+
+/// What lets a [`Waiting`] actor go on, one message at a time.
+#[derive(Clone)]
+pub(crate) struct Gate {
+    entered: Arc<Semaphore>,
+    open: Arc<Semaphore>,
+}
+
+impl Gate {
+    pub(crate) fn closed() -> Self {
+        Self { entered: Arc::new(Semaphore::new(0)), open: Arc::new(Semaphore::new(0)) }
+    }
+
+    /// Lets so many through.
+    pub(crate) fn open(&self, count: usize) {
+        self.open.add_permits(count);
+    }
+
+    /// Waits until somebody stands before the gate, or has gone through.
+    pub(crate) async fn entered(&self) {
+        self.entered.acquire().await.expect("never closed").forget();
+    }
+
+    pub(crate) async fn pass(&self) {
+        self.entered.add_permits(1);
+        self.open.acquire().await.expect("never closed").forget();
+    }
+}
+
 /// An actor whose handler waits until it is let go.
 pub(crate) struct Waiting {
-    pub(crate) gate: Arc<Notify>,
+    pub(crate) gate: Gate,
 }
 agent_type!(Waiting = "it.Waiting");
 
@@ -110,25 +161,118 @@ impl Actor for Waiting {
     type Config = BaseConfig;
 
     fn create(_: &BaseConfig) -> Result<Self, ActorError> {
-        Ok(Self { gate: Arc::default() })
+        Ok(Self { gate: Gate::closed() })
     }
 
     fn handlers(handlers: &mut Handlers<Self>) {
         handlers.on::<UserMessage>(|this, _, _| {
             Box::pin(async {
-                this.gate.notified().await;
+                this.gate.pass().await;
                 Ok(Outcome::done())
             })
         });
     }
 }
 
-pub(crate) async fn a_team() -> (ActorSystem, akgentic_core::ActorRef<Orchestrator>) {
+impl Handle<Report> for Waiting {
+    type Reply = ();
+
+    async fn handle(&mut self, _: Report, _: &mut Context) -> Result<(), ActorError> {
+        Ok(())
+    }
+}
+
+impl Waiting {
+    /// A member of the team and its gate.
+    pub(crate) async fn member(
+        team: &ActorRef<Orchestrator>,
+        name: &str,
+    ) -> (ActorRef<Self>, Gate) {
+        let gate = Gate::closed();
+        let shared = gate.clone();
+        let waiting = team
+            .create_actor_with(BaseConfig::new(name, "W"), move |_| Ok(Self { gate: shared }))
+            .await
+            .expect("a member");
+        (waiting, gate)
+    }
+}
+
+/// What a [`Scripted`] actor does at one point of its life.
+pub(crate) type Step =
+    Box<dyn for<'a> FnMut(&'a mut Context) -> BoxFuture<'a, Result<(), ActorError>> + Send>;
+
+/// A step from a closure.
+#[expect(clippy::unnecessary_wraps, reason = "it is what the fields of `Scripted` take")]
+pub(crate) fn step(
+    run: impl for<'a> FnMut(&'a mut Context) -> BoxFuture<'a, Result<(), ActorError>> + Send + 'static,
+) -> Option<Step> {
+    Some(Box::new(run))
+}
+
+/// An actor that does what a test says.
+#[derive(Default)]
+pub(crate) struct Scripted {
+    pub(crate) start: Option<Step>,
+    pub(crate) message: Option<Step>,
+    pub(crate) stop: Option<Step>,
+}
+agent_type!(Scripted = "it.Scripted");
+
+async fn take_step(step: &mut Option<Step>, ctx: &mut Context) -> Result<(), ActorError> {
+    match step {
+        Some(step) => step(ctx).await,
+        None => Ok(()),
+    }
+}
+
+impl Actor for Scripted {
+    type Config = BaseConfig;
+
+    fn create(_: &BaseConfig) -> Result<Self, ActorError> {
+        Ok(Self::default())
+    }
+
+    fn handlers(handlers: &mut Handlers<Self>) {
+        handlers.on::<UserMessage>(|this, _, ctx| {
+            Box::pin(async {
+                take_step(&mut this.message, ctx).await?;
+                Ok(Outcome::done())
+            })
+        });
+    }
+
+    async fn on_start(&mut self, ctx: &mut Context) -> Result<(), ActorError> {
+        take_step(&mut self.start, ctx).await
+    }
+
+    async fn on_stop(&mut self, ctx: &mut Context) -> Result<(), ActorError> {
+        take_step(&mut self.stop, ctx).await
+    }
+}
+
+impl Scripted {
+    /// Makes this a member of the team.
+    pub(crate) async fn join(self, team: &ActorRef<Orchestrator>, name: &str) -> ActorRef<Self> {
+        team.create_actor_with(BaseConfig::new(name, "S"), move |_| Ok(self))
+            .await
+            .expect("a member")
+    }
+}
+
+pub(crate) async fn a_team() -> (ActorSystem, ActorRef<Orchestrator>) {
     let system = ActorSystem::new();
     let team = system
         .create_team(BaseConfig::new("@Orchestrator", "Orchestrator"), Origin::default())
         .expect("a team");
     (system, team)
+}
+
+/// Writes a file of JSON lines.
+pub(crate) fn write_lines(path: &std::path::Path, lines: &[serde_json::Value]) {
+    let mut text = lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    text.push('\n');
+    std::fs::write(path, text).expect("written");
 }
 
 pub(crate) fn text(content: &str) -> UserMessage {
@@ -140,7 +284,7 @@ pub(crate) fn text(content: &str) -> UserMessage {
 pub(crate) struct Records(pub(crate) Arc<Mutex<Vec<Arc<Message>>>>);
 
 impl Records {
-    pub(crate) async fn of(team: &akgentic_core::ActorRef<Orchestrator>) -> Self {
+    pub(crate) async fn of(team: &ActorRef<Orchestrator>) -> Self {
         let records = Self::default();
         team.subscribe(Arc::new(records.clone())).await.expect("subscribed");
         records

@@ -10,12 +10,14 @@ use akgentic_core::prelude::*;
 
 use crate::parts::{Hire, Member, Records, Report, WAIT, a_team, text};
 
-async fn logged(path: &Path, team: &ActorRef<Orchestrator>) {
+pub(crate) async fn logged(path: &Path, team: &ActorRef<Orchestrator>) {
     let log = EventLog::for_team(path, team, Fsync::Never).expect("a log");
     team.subscribe(Arc::new(log)).await.expect("subscribed");
 }
 
-async fn restored(path: &Path) -> (ActorSystem, akgentic_core::log::RestoredTeam, Records) {
+pub(crate) async fn restored(
+    path: &Path,
+) -> (ActorSystem, akgentic_core::log::RestoredTeam, Records) {
     let system = ActorSystem::new();
     let contents = LogContents::read(path).expect("a log");
     let log = EventLog::open(path, &contents.header, Fsync::Never).expect("goes on");
@@ -116,5 +118,60 @@ async fn a_running_team_is_not_restored_beside_itself() {
     let refused = restore_team(&system, &contents, Vec::new()).await;
     assert!(refused.is_err());
     assert!(team.address().is_alive());
+    system.shutdown(WAIT).await;
+}
+
+/// Wants the team's tool actor while it starts.
+struct NeedsTool(Option<ActorAddress>);
+agent_type!(NeedsTool = "it.NeedsTool");
+
+impl Actor for NeedsTool {
+    type Config = BaseConfig;
+
+    fn create(_: &BaseConfig) -> Result<Self, ActorError> {
+        Ok(Self(None))
+    }
+
+    async fn on_start(&mut self, ctx: &mut Context) -> Result<(), ActorError> {
+        let config = BaseConfig::new("#Tool", "T");
+        let tool = ctx.team()?.get_children_or_create::<Member>(config).await?;
+        self.0 = Some(tool.address().clone());
+        Ok(())
+    }
+}
+
+impl Handle<Report> for NeedsTool {
+    type Reply = Option<ActorAddress>;
+
+    async fn handle(&mut self, _: Report, _: &mut Context) -> Result<Self::Reply, ActorError> {
+        Ok(self.0.clone())
+    }
+}
+
+#[tokio::test]
+async fn who_wants_a_tool_actor_while_it_starts_gets_the_restored_one() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("team.jsonl");
+    let (system, team) = a_team().await;
+    logged(&path, &team).await;
+    let needs = team.create_actor::<NeedsTool>(BaseConfig::new("@n", "N")).await.expect("a member");
+    let tool = needs.ask(Report).await.expect("alive").expect("a tool");
+    tool.ask(text("remember this"), WAIT).await.expect("handled");
+    let names: Vec<_> =
+        team.get_team().await.expect("team").iter().map(|one| one.name().to_owned()).collect();
+    assert_eq!(names, ["@n", "#Tool"], "the tool came after the agent");
+    system.shutdown(WAIT).await;
+
+    let (system, back, _) = restored(&path).await;
+    assert_eq!(back.report.members, ["#Tool", "@n"], "and comes back before it");
+    let needs = back.team.get_team_member("@n").await.expect("asked").expect("a member");
+    let needs = ActorRef::<NeedsTool>::new(&needs).expect("typed");
+    let same = needs.ask(Report).await.expect("alive").expect("a tool");
+    assert_eq!(same, tool);
+    assert!(same.is_alive());
+    let (texts, _) =
+        ActorRef::<Member>::new(&same).expect("typed").ask(Report).await.expect("alive");
+    assert_eq!(texts, ["remember this"]);
+    assert_eq!(back.team.get_team().await.expect("team").len(), 2, "there is one tool");
     system.shutdown(WAIT).await;
 }

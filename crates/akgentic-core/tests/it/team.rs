@@ -7,7 +7,7 @@ use akgentic_core::orchestrator::HistoryFilter;
 use akgentic_core::prelude::*;
 use akgentic_core::wire::{AnyValue, WireType as _};
 
-use crate::parts::{Member, Records, Report, WAIT, Waiting, a_team, text};
+use crate::parts::{Hire, Member, Records, Report, WAIT, Waiting, a_team, act, text};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn racing_creators_of_one_tool_actor_get_the_same_one() {
@@ -35,7 +35,9 @@ async fn racing_creators_of_one_tool_actor_get_the_same_one() {
 #[tokio::test]
 async fn members_inherit_and_stamp() {
     let system = ActorSystem::new();
-    let origin = Origin { user_id: Some("u1".into()), ..Origin::default() };
+    let (user_id, user_email) = (Some("u1".to_owned()), Some("u1@example.org".to_owned()));
+    let origin =
+        Origin { user_id: user_id.clone(), user_email: user_email.clone(), ..Origin::default() };
     let team = system.create_team(BaseConfig::default(), origin).expect("a team");
     let records = Records::of(&team).await;
     team.create_actor::<Member>(BaseConfig::new("@b", "B")).await.expect("member");
@@ -54,6 +56,16 @@ async fn members_inherit_and_stamp() {
     assert!(!sent.recipient.is_live(), "subscribers get snapshots");
     assert!(!sent.message.sender.as_ref().expect("a sender").is_live());
     assert_eq!(a.address().squad_id(), team.address().squad_id());
+    let child = a.ask(Hire("@c")).await.expect("hired");
+    let child = ActorRef::<Member>::new(&child).expect("typed");
+    for member in [a, child] {
+        let user = act(|_, ctx| {
+            let user = (ctx.user_id().map(str::to_owned), ctx.user_email().map(str::to_owned));
+            Box::pin(async { Ok(user) })
+        });
+        assert_eq!(member.ask(user).await.expect("alive"), (user_id.clone(), user_email.clone()));
+        assert_eq!(member.address().team_id(), team.address().team_id());
+    }
 }
 
 #[tokio::test]

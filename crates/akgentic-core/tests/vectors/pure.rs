@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::support::replay;
+use akgentic_testkit::Case;
 
 type Checked = Result<(), String>;
 
@@ -27,7 +27,8 @@ fn texts(value: &Value) -> Vec<&str> {
     value.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-fn check_handler_dispatch(input: &Value, expect: &Value) -> Checked {
+pub(crate) fn handler_dispatch(case: &Case) -> Checked {
+    let Case { input, expect, .. } = case;
     let mut table = DispatchTable::default();
     for layer in input["actor_chain"].as_array().expect("a chain") {
         table.layer(layer["class"].as_str().expect("a class"));
@@ -65,7 +66,8 @@ fn address(id: &str, name: &str) -> ActorAddress {
     })
 }
 
-fn check_roster(input: &Value, expect: &Value) -> Checked {
+pub(crate) fn roster(case: &Case) -> Checked {
+    let Case { input, expect, .. } = case;
     let mut roster = Roster::default();
     let mut history = History::default();
     let mut ids = BTreeMap::new();
@@ -126,7 +128,8 @@ fn check_roster(input: &Value, expect: &Value) -> Checked {
     Ok(())
 }
 
-fn check_catalog(input: &Value, expect: &Value) -> Checked {
+pub(crate) fn catalog(case: &Case) -> Checked {
+    let Case { input, expect, .. } = case;
     let mut catalog = Catalog::default();
     for card in input["cards"].as_array().expect("cards") {
         let role = card["role"].as_str().expect("a role");
@@ -160,7 +163,8 @@ fn check_catalog(input: &Value, expect: &Value) -> Checked {
 ///
 /// Tool actors are told one after the other here, so only the order of requests is compared once
 /// the first of them has been told.
-fn check_stop_plan(input: &Value, expect: &Value) -> Checked {
+pub(crate) fn stop_plan(case: &Case) -> Checked {
+    let Case { input, expect, .. } = case;
     let mut roster: Vec<String> = Vec::new();
     let mut children = Vec::new();
     for child in input["children"].as_array().expect("children") {
@@ -237,7 +241,8 @@ struct Watched {
 }
 state!(Watched = "vec.pure.Watched");
 
-fn check_state_notify(input: &Value, expect: &Value) -> Checked {
+pub(crate) fn state_notify(case: &Case) -> Checked {
+    let Case { input, expect, .. } = case;
     let mut state = Tracked::new(Watched::default());
     let mut delivered = 0;
     let mut notifications = Vec::new();
@@ -276,7 +281,8 @@ fn check_state_notify(input: &Value, expect: &Value) -> Checked {
     same("notifications", &json!(notifications), &expect["notifications"])
 }
 
-fn check_timer(input: &Value, expect: &Value) -> Checked {
+pub(crate) fn timer(case: &Case) -> Checked {
+    let Case { input, expect, .. } = case;
     let mut timer = TimerState::default();
     let mut fired = 0;
     let mut states = Vec::new();
@@ -293,34 +299,4 @@ fn check_timer(input: &Value, expect: &Value) -> Checked {
         states.push(json!({"armed": timer.is_armed(), "count": timer.count(), "fired": fired}));
     }
     same("states", &json!(states), &expect["states"])
-}
-
-#[test]
-fn handler_dispatch() {
-    replay("handler_dispatch", |case| check_handler_dispatch(&case.input, &case.expect));
-}
-
-#[test]
-fn roster() {
-    replay("roster", |case| check_roster(&case.input, &case.expect));
-}
-
-#[test]
-fn catalog() {
-    replay("catalog", |case| check_catalog(&case.input, &case.expect));
-}
-
-#[test]
-fn stop_plan() {
-    replay("stop_plan", |case| check_stop_plan(&case.input, &case.expect));
-}
-
-#[test]
-fn state_notify() {
-    replay("state_notify", |case| check_state_notify(&case.input, &case.expect));
-}
-
-#[test]
-fn timer() {
-    replay("timer", |case| check_timer(&case.input, &case.expect));
 }

@@ -2,18 +2,16 @@ use akgentic_core::message::{EventMessage, Message};
 use akgentic_core::wire::{AnyValue, Timestamp, TypePath, dump, load_record, load_value};
 use serde_json::Value;
 
-use crate::registry::{Pair, Point};
-use crate::support::{replay, same};
+use akgentic_testkit::{Case, same};
 
-#[test]
-fn serialize_values() {
-    replay("serialize_values", |case| {
-        let message = Message::new(EventMessage { event: typed(&case.input["value"])? });
-        let written = serde_json::to_string(&message).unwrap();
-        let written: Value = serde_json::from_str(&written).unwrap();
-        same("json", &written["event"], &case.expect["json"])?;
-        same("dump", &dump(&message).unwrap(), &written)
-    });
+use super::registry::{Pair, Point};
+
+pub(crate) fn serialize_values(case: &Case) -> Result<(), String> {
+    let message = Message::new(EventMessage { event: typed(&case.input["value"])? });
+    let written = serde_json::to_string(&message).unwrap();
+    let written: Value = serde_json::from_str(&written).unwrap();
+    same("json", &written["event"], &case.expect["json"])?;
+    same("dump", &dump(&message).unwrap(), &written)
 }
 
 /// Builds the value a `{"$…": …}` description stands for.

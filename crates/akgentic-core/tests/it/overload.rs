@@ -1,0 +1,92 @@
+//! Inboxes that are full.
+
+use std::time::Duration;
+
+use akgentic_core::SystemOptions;
+use akgentic_core::message::{HandledMessage, SentMessage};
+use akgentic_core::orchestrator::HistoryFilter;
+use akgentic_core::prelude::*;
+
+use crate::parts::{Member, Records, Report, WAIT, Waiting, act, text};
+
+fn a_small_team(inbox_capacity: usize) -> (ActorSystem, ActorRef<Orchestrator>) {
+    let mut options = SystemOptions::default();
+    options.inbox_capacity = inbox_capacity;
+    let system = ActorSystem::with_options(options);
+    let team = system.create_team(BaseConfig::default(), Origin::default()).expect("a team");
+    (system, team)
+}
+
+/// Tells without letting the actor run; gives how many were taken.
+fn fill(address: &ActorAddress) -> usize {
+    (0..100).take_while(|_| address.tell(text("x")).is_ok()).count()
+}
+
+fn is_full<T>(result: Result<T, CallError>) -> bool {
+    matches!(result, Err(CallError::Overloaded(name)) if name == "@b")
+}
+
+#[tokio::test]
+async fn a_full_inbox_answers_at_once_and_drops_nothing() {
+    let (_system, team) = a_small_team(4);
+    let records = Records::of(&team).await;
+    let (busy, gate) = Waiting::member(&team, "@b").await;
+    let member = team.create_actor::<Member>(BaseConfig::new("@m", "M")).await.expect("member");
+    let address = busy.address();
+    address.tell(text("first")).expect("told");
+    gate.entered().await;
+    assert_eq!(fill(address), 4);
+    assert!(is_full(address.tell(text("x"))));
+    assert!(is_full(address.tell_value("x")));
+    assert!(is_full(address.ask(text("x"), WAIT).await));
+    assert!(is_full(address.ask_value("x", WAIT).await));
+    assert!(is_full(busy.ask(Report).await));
+    assert!(is_full(busy.tell(Report)));
+    let to = address.clone();
+    let sent = act(move |_, ctx| Box::pin(async move { Ok(ctx.send(&to, text("x")).map(drop)) }));
+    assert!(is_full(member.ask(sent).await.expect("alive")));
+    team.get_team().await.expect("drained");
+    let about_it = |record: &&std::sync::Arc<Message>| {
+        record.body::<SentMessage>().is_some() || record.body::<HandledMessage>().is_some()
+    };
+    assert_eq!(records.all().iter().filter(about_it).count(), 0, "a refused send is not recorded");
+
+    assert!(address.request_stop(), "stop requests are always taken");
+    gate.open(5);
+    assert!(address.stop(WAIT).await.is_ok());
+    team.get_team().await.expect("drained");
+    let processed = records.classes_of("@b");
+    let processed = processed.iter().filter(|class| **class == "ProcessedMessage").count();
+    assert_eq!(processed, 5, "what was taken was handled");
+}
+
+#[tokio::test]
+async fn records_reach_a_full_orchestrator() {
+    let (_system, team) = a_small_team(8);
+    let a = team.create_actor::<Member>(BaseConfig::new("@a", "A")).await.expect("member");
+    let b = team.create_actor::<Member>(BaseConfig::new("@b", "B")).await.expect("member");
+    a.ask(Report).await.expect("started");
+    b.ask(Report).await.expect("started");
+    team.get_team().await.expect("drained");
+    assert_eq!(fill(team.address()), 8);
+    // The orchestrator cannot run until the next await.
+    let sent = a.address().send(b.address(), text("recorded")).expect("sent");
+    assert!(matches!(team.get_team().await, Err(CallError::Overloaded(_))));
+    b.ask(Report).await.expect("handled");
+    let records = team.get_messages(HistoryFilter::default()).await.expect("records");
+    let found = records.iter().filter_map(|record| record.body::<SentMessage>());
+    assert_eq!(found.filter(|record| record.message.id == sent.id).count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_team_stops_although_its_orchestrator_is_overloaded() {
+    let (system, team) = a_small_team(4);
+    team.create_actor::<Member>(BaseConfig::new("@a", "A")).await.expect("member");
+    team.create_actor::<Member>(BaseConfig::new("#t", "T")).await.expect("member");
+    assert!(fill(team.address()) >= 4);
+    assert!(matches!(team.get_team().await, Err(CallError::Overloaded(_))));
+    let begun = tokio::time::Instant::now();
+    team.stop(WAIT).await.expect("stops");
+    assert!(begun.elapsed() < Duration::from_secs(1), "in order, not by its grace");
+    assert!(system.shutdown(WAIT).await.is_empty());
+}
