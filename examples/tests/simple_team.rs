@@ -60,6 +60,17 @@ mod simple_team {
     }
 
     #[test]
+    fn a_report_that_cannot_be_written_is_told() {
+        let dir = tempfile::tempdir().expect("a folder");
+        fs::create_dir(dir.path().join("team-report.md")).expect("made");
+        fs::write(dir.path().join("a.txt"), "x\n").expect("written");
+        let output = run(&[dir.path()]);
+        let shown = text(&output.stdout);
+        assert!(shown.contains("The report could not be written"), "{shown}");
+        assert!(!shown.contains("The report is in"), "{shown}");
+    }
+
+    #[test]
     fn a_missing_folder_and_a_file_are_refused() {
         let dir = tempfile::tempdir().expect("a folder");
         let file = dir.path().join("file.txt");

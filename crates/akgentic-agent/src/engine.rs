@@ -3,7 +3,7 @@
 //! Actor types with messages of their own build on this: they start an [`Engine`], hand their
 //! messages to [`Engine::act`] and route what comes back.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use akgentic_core::wire::AnyValue;
 use akgentic_core::{ActorAddress, ActorError, ActorHandle, Context, Message};
@@ -33,6 +33,7 @@ pub struct Engine {
     tools: BoundTools,
     react: ReactAgent,
     scan: MarkerScan,
+    backstory: Arc<Mutex<String>>,
 }
 
 /// Keeps the agent's hooks for the team card; the base agent has none of its own.
@@ -61,8 +62,9 @@ impl Engine {
             .bind(&observer)
             .await?;
         tools.announce(&observer)?;
-        let react = react_agent(config, &state, &tools, ctx).await?;
-        Ok(Self { state, observer, tools, react, scan: MarkerScan::default() })
+        let backstory = Arc::new(Mutex::new(state.backstory.clone()));
+        let react = react_agent(config, &backstory, &tools, ctx).await?;
+        Ok(Self { state, observer, tools, react, scan: MarkerScan::default(), backstory })
     }
 
     /// The agent's published state.
@@ -141,8 +143,11 @@ impl Engine {
         Ok(self.tools.commands().call(hire).await?.0)
     }
 
-    /// Takes back what the agent announced before a restart.
+    /// Takes back what the agent announced before a restart; its state is back already.
+    ///
+    /// The stored backstory wins over the one of the configuration.
     pub fn restore(&mut self, events: &[AnyValue]) {
+        self.state.backstory.clone_into(&mut lock(&self.backstory));
         let events: Vec<LlmEvent> = events.iter().filter_map(LlmEvent::from_value).collect();
         self.react.restore_context(&events);
         self.scan = MarkerScan::default();
@@ -157,7 +162,11 @@ impl Engine {
     /// The highest context update that the model will see; only messages that were added since
     /// the last look are searched.
     fn visible_update(&mut self) -> i64 {
-        self.scan.follow(self.react.context().messages().iter().map(|message| user_texts(message)));
+        let messages = self.react.context().messages();
+        self.scan.truncate(messages.len());
+        for message in messages.iter().skip(self.scan.len()) {
+            self.scan.push(user_texts(message));
+        }
         self.scan.highest()
     }
 }
@@ -210,7 +219,7 @@ fn with_default_cards(cards: &[AnyCard]) -> Vec<AnyCard> {
 
 async fn react_agent(
     config: &AgentConfig,
-    state: &CarriedState<AgentState>,
+    backstory: &Arc<Mutex<String>>,
     tools: &BoundTools,
     ctx: &Context,
 ) -> Result<ReactAgent, ActorError> {
@@ -227,7 +236,7 @@ async fn react_agent(
         .run_limits(config.run_usage_limits.clone())
         .agent_limits(config.agent_usage_limits.clone())
         .tools(tools.tools().to_vec())
-        .system_prompts(system_prompts(state, tools).await.map_err(actor_error)?)
+        .system_prompts(system_prompts(backstory, tools).await.map_err(actor_error)?)
         .build()
         .map_err(actor_error)?;
     react.subscribe_context(Arc::new(Announcer(ctx.handle())));
@@ -235,18 +244,22 @@ async fn react_agent(
 }
 
 async fn system_prompts(
-    state: &CarriedState<AgentState>,
+    backstory: &Arc<Mutex<String>>,
     tools: &BoundTools,
 ) -> Result<SystemPrompts, RunError> {
     let mut prompts = SystemPrompts::default();
-    let backstory = state.backstory.clone();
-    prompts.add("agent_backstory", move || Some(backstory.clone()))?;
+    let backstory = Arc::clone(backstory);
+    prompts.add("agent_backstory", move || Some(lock(&backstory).clone()))?;
     prompts.add("current_date", || Some(format!("Today is {}.", ZonedDateTime::now().date())))?;
     for prompt in tools.system_prompts() {
         let text = prompt.render().await;
         prompts.add(prompt.name(), move || Some(text.clone()))?;
     }
     Ok(prompts)
+}
+
+fn lock(text: &Mutex<String>) -> MutexGuard<'_, String> {
+    text.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Announces what happens in the conversation to those who watch the team.

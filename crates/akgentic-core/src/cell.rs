@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Notify, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -38,6 +38,8 @@ pub(crate) enum Entry {
     StopRequest,
     /// Stop when everything queued before this entry is done.
     Stop,
+    /// Stop before anything else; what is queued is left.
+    StopNow,
 }
 
 impl InboxEntry for Entry {
@@ -53,7 +55,7 @@ impl InboxEntry for Entry {
     }
 
     fn is_mail(&self) -> bool {
-        !matches!(self, Self::Call(_))
+        matches!(self, Self::Message(..) | Self::Value(..))
     }
 }
 
@@ -65,6 +67,7 @@ impl std::fmt::Debug for Entry {
             Self::Call(_) => "Call",
             Self::StopRequest => "StopRequest",
             Self::Stop => "Stop",
+            Self::StopNow => "StopNow",
         })
     }
 }
@@ -131,7 +134,14 @@ pub(crate) struct ActorCell {
     children: Mutex<Vec<ActorAddress>>,
     waker: OnceLock<Waker>,
     team_view: OnceLock<Arc<TeamView>>,
+    caught_up: Notify,
 }
+
+/// How many records an orchestrator may be behind before its members wait for it.
+const RECORDS_BEHIND: usize = 16_384;
+
+/// How long a member waits before a turn for records to be written.
+const CATCH_UP: Duration = Duration::from_secs(1);
 
 impl ActorCell {
     pub(crate) fn new<A: ActorType + 'static>(
@@ -159,6 +169,7 @@ impl ActorCell {
             children: Mutex::new(Vec::new()),
             waker: OnceLock::new(),
             team_view: OnceLock::new(),
+            caught_up: Notify::new(),
         }
     }
 
@@ -256,6 +267,38 @@ impl ActorCell {
     pub(crate) fn wake(&self) {
         if let Some(waker) = self.waker.get() {
             waker.wake();
+        }
+    }
+
+    /// Adds an entry that does not wait behind others; `false` when the actor has stopped.
+    pub(crate) fn push_urgent(&self, entry: Entry) -> bool {
+        let pushed = self.inbox.lock().push_urgent(entry);
+        if let Ok(Wake::Needed) = pushed {
+            self.wake();
+        }
+        pushed.is_ok()
+    }
+
+    /// Waits while the orchestrator is far behind with its records, at most [`CATCH_UP`].
+    ///
+    /// Records are never refused; this is what keeps them from filling the memory.
+    pub(crate) async fn let_records_catch_up(&self) {
+        let Some(orchestrator) = self.lineage.orchestrator.as_ref() else { return };
+        let Some(cell) = orchestrator.cell() else { return };
+        if cell.inbox.lock().len() <= RECORDS_BEHIND {
+            return;
+        }
+        let caught_up = cell.caught_up.notified();
+        if cell.inbox.lock().len() > RECORDS_BEHIND {
+            // After that time the turn begins all the same: nobody waits for ever.
+            let _in_time = tokio::time::timeout(CATCH_UP, caught_up).await.is_ok();
+        }
+    }
+
+    /// Tells those who wait for records that there is room again.
+    pub(crate) fn note_progress(&self) {
+        if self.is_orchestrator() && self.inbox.lock().len() <= RECORDS_BEHIND {
+            self.caught_up.notify_waiters();
         }
     }
 

@@ -519,9 +519,10 @@ impl ActorAddress {
     pub async fn dismiss(&self, timeout: Duration) -> Result<bool, CallError> {
         let Some(cell) = self.cell().filter(|cell| cell.is_alive()) else { return Ok(false) };
         cell.cancel.cancel();
-        let context = Context::new(cell);
-        let waiting: Vec<Uuid> = context.get_mailbox().iter().map(|message| message.id).collect();
-        context.consume_mailbox(&waiting);
+        let waiting = cell.inbox.lock().consume_all();
+        for message in waiting {
+            cell.telemetry(HandledMessage { message_id: message.id });
+        }
         self.stop(timeout).await
     }
 

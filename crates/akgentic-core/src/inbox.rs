@@ -4,7 +4,7 @@
 //! busy. Everything happens under one short lock, the decision whether the actor must be woken
 //! included, so an entry is either handled, taken or handed back, and never lost between.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use uuid::Uuid;
@@ -46,6 +46,8 @@ pub(crate) enum Wake {
 #[derive(Debug)]
 pub(crate) struct Queue<E> {
     entries: VecDeque<E>,
+    /// What must not wait behind everything else, such as the end of a team's grace.
+    urgent: VecDeque<E>,
     capacity: usize,
     awake: bool,
     closed: bool,
@@ -54,7 +56,8 @@ pub(crate) struct Queue<E> {
 
 impl<E: InboxEntry> Queue<E> {
     pub(crate) fn new(capacity: usize) -> Self {
-        Self { entries: VecDeque::new(), capacity, awake: false, closed: false, held: false }
+        let (entries, urgent) = (VecDeque::new(), VecDeque::new());
+        Self { entries, urgent, capacity, awake: false, closed: false, held: false }
     }
 
     /// Adds an entry. `exempt` entries (telemetry, stops) are taken also when the queue is full.
@@ -69,9 +72,20 @@ impl<E: InboxEntry> Queue<E> {
         Ok(if std::mem::replace(&mut self.awake, true) { Wake::NotNeeded } else { Wake::Needed })
     }
 
+    /// Adds an entry that is handed out before all others, also while mail is held.
+    pub(crate) fn push_urgent(&mut self, entry: E) -> Result<Wake, Refused<E>> {
+        if self.closed {
+            return Err(Refused::Closed(entry));
+        }
+        self.urgent.push_back(entry);
+        Ok(if std::mem::replace(&mut self.awake, true) { Wake::NotNeeded } else { Wake::Needed })
+    }
+
     /// The next entry; `None` puts the actor to sleep, so that the next push wakes it.
     pub(crate) fn pop(&mut self) -> Option<E> {
-        let entry = if self.held {
+        let entry = if let Some(urgent) = self.urgent.pop_front() {
+            Some(urgent)
+        } else if self.held {
             let free = self.entries.iter().position(|entry| !entry.is_mail());
             free.and_then(|at| self.entries.remove(at))
         } else {
@@ -95,9 +109,19 @@ impl<E: InboxEntry> Queue<E> {
         if ids.is_empty() {
             return Vec::new();
         }
+        let ids: HashSet<Uuid> = ids.iter().copied().collect();
+        self.take(|message| ids.contains(&message.id))
+    }
+
+    /// Takes out every told message, in arrival order.
+    pub(crate) fn consume_all(&mut self) -> Vec<Arc<Message>> {
+        self.take(|_| true)
+    }
+
+    fn take(&mut self, wanted: impl Fn(&Message) -> bool) -> Vec<Arc<Message>> {
         let mut taken = Vec::new();
         self.entries.retain(|entry| match entry.message() {
-            Some(message) if !entry.is_awaited() && ids.contains(&message.id) => {
+            Some(message) if !entry.is_awaited() && wanted(message) => {
                 taken.push(Arc::clone(message));
                 false
             }
@@ -124,7 +148,12 @@ impl<E: InboxEntry> Queue<E> {
     /// Takes no more entries and hands back what is left.
     pub(crate) fn close(&mut self) -> Vec<E> {
         self.closed = true;
-        self.entries.drain(..).collect()
+        self.urgent.drain(..).chain(self.entries.drain(..)).collect()
+    }
+
+    /// How many entries wait.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
     }
 
     /// Whether another entry would be refused for want of room.
@@ -209,6 +238,7 @@ mod tests {
         fn clone(&self) -> Self {
             Self {
                 entries: self.entries.clone(),
+                urgent: self.urgent.clone(),
                 capacity: self.capacity,
                 awake: self.awake,
                 closed: self.closed,

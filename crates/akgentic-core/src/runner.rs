@@ -21,6 +21,7 @@ use crate::message::{
     StateChangedMessage, StopMessage, WarningMessage,
 };
 use crate::state::{AnyState, StateSlot};
+use crate::system::ActorSystem;
 use crate::wire::AnyValue;
 
 /// How many entries an actor handles before it lets others run.
@@ -110,10 +111,16 @@ impl Waker {
 }
 
 /// Starts the loop of an actor.
-pub(crate) fn launch(cell: &Arc<ActorCell>, actor: Box<dyn Hosted>, memory: Option<Memory>) {
+pub(crate) fn launch(
+    system: &ActorSystem,
+    cell: &Arc<ActorCell>,
+    actor: Box<dyn Hosted>,
+    memory: Option<Memory>,
+) {
     let prepared = Runner::prepare_with_mailbox(mailbox::bounded(2));
     cell.set_waker(Waker(prepared.actor_ref().clone()));
-    let runner = Runner { ctx: Context::new(Arc::clone(cell)), actor, memory };
+    let ctx = Context::new(Arc::clone(cell));
+    let runner = Runner { ctx, actor, memory, _system: system.clone() };
     drop(prepared.spawn(runner));
 }
 
@@ -122,10 +129,28 @@ pub(crate) struct Runner {
     ctx: Context,
     actor: Box<dyn Hosted>,
     memory: Option<Memory>,
+    /// As long as an actor runs its system is there.
+    _system: ActorSystem,
 }
 
 /// There is work in the inbox.
 struct Work;
+
+/// Whatever ended the loop, the actor is down and nobody waits for it.
+impl Drop for Runner {
+    fn drop(&mut self) {
+        let cell = self.ctx.cell();
+        if cell.is_alive() {
+            if let Some(system) = cell.system.upgrade() {
+                system.unregister(cell.info().agent_id);
+            }
+            cell.set_life(Life::Stopped);
+            cell.close();
+            cell.telemetry(StopMessage {});
+        }
+        cell.finish();
+    }
+}
 
 impl kameo::Actor for Runner {
     type Args = Self;
@@ -147,8 +172,13 @@ impl kameo::Actor for Runner {
         _: kameo::actor::WeakActorRef<Self>,
         error: kameo::error::PanicError,
     ) -> Result<ControlFlow<kameo::error::ActorStopReason>, Infallible> {
-        tracing::error!(agent = %self.ctx.name(), %error, "the runner panicked");
         self.cell().wake();
+        // Logging itself may be what panics; it must not end the actor.
+        let name = self.ctx.name();
+        let log = || tracing::error!(agent = %name, %error, "the runner panicked");
+        if let Err(payload) = std::panic::catch_unwind(AssertUnwindSafe(log)) {
+            std::mem::forget(payload);
+        }
         Ok(ControlFlow::Continue(()))
     }
 }
@@ -159,14 +189,18 @@ impl kameo::message::Message<Work> for Runner {
     async fn handle(&mut self, _: Work, kameo_ctx: &mut kameo::message::Context<Self, ()>) {
         for _ in 0..BATCH {
             let entry = self.cell().inbox.lock().pop();
-            let Some(entry) = entry else { return };
-            if matches!(entry, Entry::Stop) {
+            let Some(entry) = entry else {
+                self.cell().note_progress();
+                return;
+            };
+            if matches!(entry, Entry::Stop | Entry::StopNow) {
                 self.shut_down().await;
                 kameo_ctx.stop();
                 return;
             }
             self.handle_entry(entry).await;
         }
+        self.cell().note_progress();
         // Still awake: come back after others had a chance.
         self.cell().wake();
     }
@@ -181,25 +215,33 @@ impl Runner {
         let memory = self.memory.take();
         // The state it starts with must not take the place of the one it gets back in the records.
         self.cell().set_quiet(memory.as_ref().is_some_and(|memory| memory.state.is_some()));
-        let started = guarded(self.actor.on_start(&mut self.ctx)).await;
+        let cancel = self.cell().cancel.clone();
+        let start = guarded(self.actor.on_start(&mut self.ctx));
+        let started = cancel.run_until_cancelled(start).await.unwrap_or_else(|| {
+            Err(ActorError::new("StartCancelled", "the actor was ended while it started"))
+        });
         let restored = match memory {
             Some(memory) => guarded(Box::pin(self.remember(memory))).await,
             None => Ok(()),
         };
         self.cell().set_quiet(false);
         let error = started.and(restored).err();
+        self.cell().finish_start(error.clone());
         if let Some(error) = &error {
             self.report_failure(error);
         }
-        self.cell().finish_start(error);
     }
 
     /// Gives a restored actor its state, then what it announced, also when its start failed: what it
     /// knew is not lost with it.
     async fn remember(&mut self, memory: Memory) -> Result<(), ActorError> {
-        if let (Some(state), Some(slot)) = (&memory.state, self.actor.state())
-            && let Some(state) = slot.replace_any(state)?
-        {
+        let actor = &mut self.actor;
+        let replaced =
+            std::panic::catch_unwind(AssertUnwindSafe(|| match (&memory.state, actor.state()) {
+                (Some(state), Some(slot)) => slot.replace_any(state),
+                _ => Ok(None),
+            }));
+        if let Some(state) = replaced.unwrap_or_else(|payload| Err(ActorError::panic(&*payload)))? {
             self.publish(state);
         }
         guarded(self.actor.restore(memory.events, &mut self.ctx)).await
@@ -207,7 +249,10 @@ impl Runner {
 
     async fn handle_entry(&mut self, entry: Entry) {
         match entry {
-            Entry::Message(message, reply) => self.turn(message, reply).await,
+            Entry::Message(message, reply) => {
+                self.cell().let_records_catch_up().await;
+                self.turn(message, reply).await;
+            }
             Entry::Value(value, reply) => {
                 let outcome = guarded(self.actor.receive_value(value, &mut self.ctx)).await;
                 if matches!(outcome, Ok(Outcome::Decline)) {
@@ -221,8 +266,8 @@ impl Runner {
             }
             Entry::Call(call) => {
                 if let Err(error) = guarded(call.run(&mut *self.actor, &mut self.ctx)).await {
-                    self.log(&error);
                     self.emit_failure(&error, None);
+                    self.log(&error);
                 }
             }
             Entry::StopRequest => {
@@ -233,7 +278,7 @@ impl Runner {
                     self.ctx.stop_now();
                 }
             }
-            Entry::Stop => {}
+            Entry::Stop | Entry::StopNow => {}
         }
     }
 
@@ -243,29 +288,29 @@ impl Runner {
         self.cell().set_current(Some(Arc::clone(&message)));
         self.cell().telemetry(ReceivedMessage { message_id });
         let outcome = guarded(self.actor.receive(Arc::clone(&message), &mut self.ctx)).await;
-        if matches!(outcome, Ok(Outcome::Decline)) {
-            tracing::warn!(
-                agent = %self.ctx.name(), message = message.class_name(), "unknown message"
-            );
-        }
         match outcome {
             Ok(outcome) => {
+                let unknown = matches!(outcome, Outcome::Decline);
                 self.cell().telemetry(ProcessedMessage { message_id });
                 self.checkpoint();
                 self.cell().set_current(None);
                 if let Some(reply) = reply {
                     answer(reply, Ok(outcome));
                 }
+                if unknown {
+                    let (agent, message) = (self.ctx.name(), message.class_name());
+                    tracing::warn!(%agent, message, "unknown message");
+                }
             }
             Err(error) => {
                 self.checkpoint();
-                self.log(&error);
                 self.cell().telemetry(ProcessedMessage { message_id });
                 self.cell().set_current(None);
                 match reply {
-                    Some(reply) => answer(reply, Err(error)),
+                    Some(reply) => answer(reply, Err(error.clone())),
                     None => self.emit_failure(&error, Some(message)),
                 }
+                self.log(&error);
             }
         }
     }
@@ -309,8 +354,8 @@ impl Runner {
     /// The failure hook outside of a turn: checkpoint, log, record.
     fn report_failure(&mut self, error: &ActorError) {
         self.checkpoint();
-        self.log(error);
         self.emit_failure(error, None);
+        self.log(error);
     }
 
     fn log(&self, error: &ActorError) {
@@ -342,7 +387,14 @@ pub(crate) async fn guarded<T>(
 ) -> Result<T, ActorError> {
     match AssertUnwindSafe(future).catch_unwind().await {
         Ok(result) => result,
-        Err(payload) => Err(ActorError::panic(&*payload)),
+        Err(payload) => {
+            let error = ActorError::panic(&*payload);
+            // The payload may panic in turn when it goes; then it stays.
+            if let Err(again) = std::panic::catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+                std::mem::forget(again);
+            }
+            Err(error)
+        }
     }
 }
 

@@ -210,7 +210,7 @@ impl Newborn {
         }
         cell.telemetry(StartMessage { config: Dyn(Arc::clone(&cell.config)), parent });
         let address = cell.address();
-        system.inner().enter(|| crate::runner::launch(&cell, actor, self.memory));
+        system.inner().enter(|| crate::runner::launch(system, &cell, actor, self.memory));
         Ok(address)
     }
 }

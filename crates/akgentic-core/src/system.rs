@@ -313,12 +313,11 @@ impl ActorSystem {
             outside.address().request_stop();
         }
         let orchestrators = self.orchestrators();
-        join_all(orchestrators.iter().map(|team| async {
-            if let Err(error) = team.stop(timeout).await {
-                tracing::warn!(team = %team.address(), %error, "the team did not stop in time");
-            }
-        }))
-        .await;
+        let teams = join_all(orchestrators.iter().map(|team| team.stop(timeout)));
+        let late_teams = match tokio::time::timeout_at(end, teams).await {
+            Ok(stopped) => stopped.iter().filter(|stopped| stopped.is_err()).count(),
+            Err(_) => orchestrators.len(),
+        };
         let mut left: Vec<_> = self.inner.in_order();
         left.reverse();
         for cell in &left {
@@ -334,8 +333,8 @@ impl ActorSystem {
             }
         }));
         let abandoned: Vec<String> = late.await.into_iter().flatten().collect();
-        for name in &abandoned {
-            tracing::warn!(agent = %name, "did not stop in time");
+        if late_teams > 0 || !abandoned.is_empty() {
+            tracing::warn!(teams = late_teams, actors = ?abandoned, "some did not stop in time");
         }
         abandoned
     }

@@ -65,8 +65,12 @@ impl<A: Actor> ActorRef<A> {
         self.wait(answer, timeout).await
     }
 
-    /// The same for requests that a full inbox must not refuse.
-    pub(crate) async fn ask_control<R>(&self, request: R) -> Result<A::Reply, CallError>
+    /// The same for requests that do not wait behind others and are never refused.
+    pub(crate) async fn ask_control<R>(
+        &self,
+        request: R,
+        timeout: Duration,
+    ) -> Result<A::Reply, CallError>
     where
         R: Send + 'static,
         A: Handle<R>,
@@ -74,21 +78,24 @@ impl<A: Actor> ActorRef<A> {
         let (reply, answer) = oneshot::channel();
         let cell = self.address.reach()?;
         let request = Request::<A, R> { request, reply: Some(reply) };
-        if cell.push(Entry::Call(Box::new(request)), true).is_err() {
+        if !cell.push_urgent(Entry::Call(Box::new(request))) {
             return Err(CallError::Dead(self.address.name().to_owned()));
         }
-        self.wait(answer, cell.ask_timeout()).await
+        self.wait(answer, timeout).await
     }
 
-    /// Sends a request that a full inbox must not refuse.
+    /// Sends a request that does not wait behind others and is never refused.
     pub(crate) fn tell_control<R>(&self, request: R) -> Result<(), CallError>
     where
         R: Send + 'static,
         A: Handle<R>,
     {
         let call = Request::<A, R> { request, reply: None };
-        let pushed = self.address.reach()?.push(Entry::Call(Box::new(call)), true);
-        pushed.map_err(|_| CallError::Dead(self.address.name().to_owned()))
+        if self.address.reach()?.push_urgent(Entry::Call(Box::new(call))) {
+            Ok(())
+        } else {
+            Err(CallError::Dead(self.address.name().to_owned()))
+        }
     }
 
     async fn wait<T>(

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use akgentic::core::log::{EventLog, Fsync};
 use akgentic::core::message::{
-    ErrorMessage, ReceivedMessage, SentMessage, StartMessage, WarningMessage,
+    ErrorMessage, ProcessedMessage, ReceivedMessage, SentMessage, StartMessage, WarningMessage,
 };
 use akgentic::core::orchestrator::Watched;
 use akgentic::llm::{LlmUsageEvent, ToolCallEvent, ToolReturnEvent};
@@ -167,6 +167,7 @@ enum Outcome {
 /// Prints what happens and counts it.
 struct Show {
     agents: Mutex<BTreeMap<String, Count>>,
+    answer: Mutex<Option<uuid::Uuid>>,
     outcome: watch::Sender<Outcome>,
 }
 
@@ -183,7 +184,7 @@ struct Count {
 impl Show {
     fn new() -> (Arc<Self>, watch::Receiver<Outcome>) {
         let (outcome, ended) = watch::channel(Outcome::Open);
-        (Arc::new(Self { agents: Mutex::default(), outcome }), ended)
+        (Arc::new(Self { agents: Mutex::default(), answer: Mutex::default(), outcome }), ended)
     }
 
     fn count(&self, agent: &ActorAddress, count: impl FnOnce(&mut Count)) {
@@ -251,6 +252,12 @@ impl Subscriber for Show {
             let (from, to) = (sender.name(), sent.recipient.name());
             say!("\n{from} → {to} [{}]\n{}\n", said.intent.as_str(), said.content);
             if sent.recipient.is_user_proxy() && said.intent == Intent::Response {
+                *self.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(sent.message.id);
+            }
+        } else if let Some(processed) = message.body::<ProcessedMessage>() {
+            // Sent is recorded before it is delivered; this says that the person has it.
+            let answer = *self.answer.lock().unwrap_or_else(PoisonError::into_inner);
+            if sender.is_user_proxy() && answer == Some(processed.message_id) {
                 self.outcome.send_replace(Outcome::Answered);
             }
         } else if message.body::<ReceivedMessage>().is_some() {

@@ -55,8 +55,14 @@ pub enum LogError {
         /// What was found.
         reason: String,
     },
+    /// Another log writes to the file.
+    #[error("{path} is in use by a team that runs")]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
     /// The log belongs to another team.
-    #[error("{path} holds the records of another team")]
+    #[error("{path} holds the records of another team; give this one a file of its own")]
     OtherTeam {
         /// The file.
         path: PathBuf,

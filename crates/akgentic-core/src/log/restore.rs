@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
@@ -94,29 +93,32 @@ pub async fn restore_team(
         user_email: header.user_email.clone(),
     };
     let team = ActorRef::<Orchestrator>::new(&system.spawn_root(newborn, origin)?)?;
+    let mut restored =
+        Restored { team, live: Arc::default(), report: RestoreReport::default(), is_whole: false };
     for subscriber in subscribers {
-        team.subscribe(subscriber).await?;
+        restored.team.subscribe(subscriber).await?;
     }
-    let mut restored = Restored { team, live: Arc::default(), report: RestoreReport::default() };
-    let outcome = restored.restore(log).await;
+    restored.restore(log).await?;
     restored.release();
-    match outcome {
-        Ok(()) => Ok(RestoredTeam { team: restored.team, report: restored.report }),
-        Err(error) => {
-            // Half a team is of no use: what is there goes again.
-            restored.team.stop(GIVE_UP).await?;
-            Err(error)
+    restored.is_whole = true;
+    Ok(RestoredTeam { team: restored.team.clone(), report: std::mem::take(&mut restored.report) })
+}
+
+/// Half a team is of no use: when bringing it back fails or is given up, what is there goes again.
+impl Drop for Restored {
+    fn drop(&mut self) {
+        if !self.is_whole {
+            self.release();
+            self.team.address().request_stop();
         }
     }
 }
-
-/// How long a team that could not be brought back may take to go.
-const GIVE_UP: Duration = Duration::from_secs(5);
 
 struct Restored {
     team: ActorRef<Orchestrator>,
     live: Arc<HashMap<Uuid, ActorAddress>>,
     report: RestoreReport,
+    is_whole: bool,
 }
 
 impl Restored {

@@ -1,6 +1,6 @@
 //! Writing a log: one line per record, appended as it is shown to subscribers.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -107,6 +107,13 @@ impl EventLog {
         let mut options = OpenOptions::new();
         let mut file =
             options.read(true).write(true).create(true).truncate(false).open(path).map_err(io)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(LogError::InUse { path: path.to_owned() });
+            }
+            Err(TryLockError::Error(error)) => return Err(io(error)),
+        }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(io)?;
         let whole = whole_lines(&bytes);
@@ -197,6 +204,10 @@ impl Inner {
     fn append<T: Serialize>(&mut self, record: &T, fsync: Fsync) -> io::Result<()> {
         self.line.clear();
         serde_json::to_writer(&mut self.line, record)?;
+        if nesting(&self.line) > DEEPEST {
+            let error = "the record is nested too deeply to be read back";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, error));
+        }
         self.line.push(b'\n');
         self.file.write_all(&self.line)?;
         self.end += self.line.len() as u64;
@@ -220,6 +231,29 @@ impl Inner {
             tracing::error!(%error, "the log may hold half a record");
         }
     }
+}
+
+/// Deepest nesting of a record that is read back.
+const DEEPEST: usize = 120;
+
+/// How deeply a JSON text is nested.
+fn nesting(json: &[u8]) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    let (mut in_text, mut escaped) = (false, false);
+    for byte in json {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b'{' | b'[' if !in_text => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' if !in_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
 }
 
 impl Subscriber for EventLog {

@@ -84,8 +84,10 @@ impl Message {
 
     /// A copy that holds no live address: `None` when this message already is one.
     pub fn snapshot(&self) -> Option<Self> {
+        // A failure of some earlier copy is not this message's.
+        take_uncopied();
         let body = match self.body.snapshot_body() {
-            None if take_uncopied() => Some(Arc::new(PlainMessage {}) as Arc<dyn MessageBody>),
+            None if take_uncopied() => return Some(self.without_body()),
             body => body,
         };
         let live =
@@ -100,6 +102,17 @@ impl Message {
             copy.body = body;
         }
         Some(copy)
+    }
+
+    /// A snapshot of the header alone, in place of a message whose body cannot be shown.
+    pub(crate) fn without_body(&self) -> Self {
+        let snapshot = |address: &ActorAddress| address.to_snapshot();
+        Self {
+            sender: self.sender.as_ref().map(snapshot),
+            recipient: self.recipient.as_ref().map(snapshot),
+            body: Arc::new(PlainMessage {}),
+            ..self.clone()
+        }
     }
 
     /// The wire path of the body's type.

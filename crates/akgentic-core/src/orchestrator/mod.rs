@@ -1,6 +1,7 @@
 //! The orchestrator: root of a team, keeper of its records, conductor of its stop.
 
 use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -208,7 +209,15 @@ impl Orchestrator {
         if self.subscribers.is_empty() {
             return;
         }
-        let shown = message.snapshot().map_or_else(|| Arc::clone(message), Arc::new);
+        let snapshot = catch_unwind(AssertUnwindSafe(|| message.snapshot()));
+        let shown = match snapshot {
+            Ok(None) => Arc::clone(message),
+            Ok(Some(copy)) => Arc::new(copy),
+            Err(_) => {
+                tracing::error!(class = message.class_name(), "a record cannot be shown");
+                Arc::new(message.without_body())
+            }
+        };
         tell_all(&self.subscribers, "on_message", |subscriber| subscriber.on_message(&shown));
     }
 
@@ -284,8 +293,8 @@ impl Orchestrator {
         let backstop = tokio::spawn(async move {
             tokio::time::sleep(grace).await;
             if let Ok(team) = crate::typed::ActorRef::<Self>::new(&team) {
-                tracing::warn!(team = %team.address(), ?grace, "the team did not stop in time");
                 let _told = team.tell_control(GiveUp).is_ok();
+                tracing::warn!(team = %team.address(), ?grace, "the team did not stop in time");
             }
         });
         self.backstop = Some(backstop.abort_handle());
@@ -311,7 +320,12 @@ impl Handle<GiveUp> for Orchestrator {
                 cell.cancel.cancel();
             }
         }
-        ctx.stop_now();
+        // Records of members that do not stop would never end: what is queued is left.
+        let left = ctx.cell().inbox.lock().len();
+        if left > 0 {
+            tracing::warn!(left, "records were not taken in any more");
+        }
+        let _told = ctx.cell().push_urgent(crate::cell::Entry::StopNow);
         Ok(())
     }
 }

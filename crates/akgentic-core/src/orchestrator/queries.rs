@@ -54,6 +54,14 @@ impl Stopping {
     }
 }
 
+/// The record as subscribers see it: without live addresses.
+fn shown(record: &Arc<dyn Record>) -> Arc<dyn Record> {
+    record.snapshot().unwrap_or_else(|| Arc::clone(record))
+}
+
+/// What a stop may take beyond its grace, for the last records and for subscribers.
+const SLACK: Duration = Duration::from_secs(2);
+
 impl ActorRef<Orchestrator> {
     async fn query<F, R>(&self, query: F) -> Result<R, CallError>
     where
@@ -112,8 +120,9 @@ impl ActorRef<Orchestrator> {
     /// Replaces the team's metadata record; `None` clears it. Nothing is announced.
     pub async fn set_metadata(&self, metadata: Option<Arc<dyn Record>>) -> Result<(), CallError> {
         self.query(move |team, _| {
+            let shown = metadata.as_ref().map(shown);
             tell_all(&team.subscribers, "on_team_data", |subscriber| {
-                subscriber.on_team_data(TeamData::Metadata(metadata.as_ref()))
+                subscriber.on_team_data(TeamData::Metadata(shown.as_ref()))
             });
             team.view.lock().metadata = metadata;
         })
@@ -173,7 +182,7 @@ impl ActorRef<Orchestrator> {
     /// Adds a subscriber; it sees what is recorded from now on.
     pub async fn subscribe(&self, subscriber: Arc<dyn Subscriber>) -> Result<(), CallError> {
         self.query(move |team, _| {
-            let (cards, metadata) = (team.view.cards(), team.view.metadata());
+            let (cards, metadata) = (team.view.cards(), team.view.metadata().as_ref().map(shown));
             let one = [Arc::clone(&subscriber)];
             if !cards.is_empty() {
                 tell_all(&one, "on_team_data", |one| one.on_team_data(TeamData::Profiles(&cards)));
@@ -361,23 +370,30 @@ impl ActorRef<Orchestrator> {
     /// creation. After `grace` the team ends with whoever is left abandoned. A second request
     /// joins the first.
     pub async fn begin_stop(&self, grace: Duration) -> Result<Stopping, CallError> {
-        self.ask_control(Query(move |team: &mut Orchestrator, ctx: &mut Context| {
+        let query = Query(move |team: &mut Orchestrator, ctx: &mut Context| {
             team.begin_stop(grace, ctx);
             Stopping { stopped: team.stopped.subscribe() }
-        }))
-        .await
+        });
+        self.ask_control(query, grace + SLACK).await
     }
 
     /// Stops the team and waits until it is down; a team that is down already is no error.
+    ///
+    /// Takes a little longer than `grace` at the most. [`CallError::Timeout`] means that the
+    /// orchestrator itself does not come forward, because one of its subscribers blocks it.
     pub async fn stop(&self, grace: Duration) -> Result<(), CallError> {
-        match self.begin_stop(grace).await {
-            Ok(stopping) => {
-                stopping.wait().await;
-                Ok(())
+        let stop = async {
+            match self.begin_stop(grace).await {
+                Ok(stopping) => {
+                    stopping.wait().await;
+                    Ok(())
+                }
+                Err(CallError::Dead(_)) => Ok(()),
+                Err(error) => Err(error),
             }
-            Err(CallError::Dead(_)) => Ok(()),
-            Err(error) => Err(error),
-        }
+        };
+        let longest = grace + SLACK;
+        tokio::time::timeout(longest, stop).await.unwrap_or(Err(CallError::Timeout(longest)))
     }
 }
 

@@ -259,3 +259,38 @@ async fn hostile_markers_in_a_log_build_nothing() {
     let list = AnyValue::List(vec![AnyValue::Int(1), AnyValue::Int(2)]);
     assert_eq!(event.expect("an event").event, list);
 }
+
+#[tokio::test]
+async fn one_file_has_one_log() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("team.jsonl");
+    let (system, team) = a_team().await;
+    let first = EventLog::for_team(&path, &team, Fsync::Never).expect("a log");
+    let second = EventLog::for_team(&path, &team, Fsync::Never);
+    assert!(matches!(second, Err(LogError::InUse { .. })), "{second:?}");
+    drop(first);
+    EventLog::for_team(&path, &team, Fsync::Never).expect("free again");
+    system.shutdown(WAIT).await;
+}
+
+#[tokio::test]
+async fn a_record_that_could_not_be_read_back_is_not_written() {
+    use akgentic_core::wire::{AnyMap, AnyValue};
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("team.jsonl");
+    let (system, team) = a_team().await;
+    let log = Arc::new(EventLog::for_team(&path, &team, Fsync::Never).expect("a log"));
+    team.subscribe(Arc::clone(&log) as Arc<dyn Subscriber>).await.expect("subscribed");
+    let mut deep = AnyValue::Null;
+    for _ in 0..130 {
+        let inner = std::iter::once(("x".to_owned(), deep)).collect();
+        deep = AnyValue::Map(AnyMap(inner));
+    }
+    team.emit_message(akgentic_core::message::EventMessage { event: deep }).await.expect("emitted");
+    team.emit_message(text("after")).await.expect("emitted");
+    assert_eq!((log.status().failed, log.status().written), (1, 1));
+    let read = LogContents::read(&path).expect("a log");
+    assert!(read.bad_lines.is_empty());
+    assert_eq!(read.messages.len(), 1);
+    system.shutdown(WAIT).await;
+}

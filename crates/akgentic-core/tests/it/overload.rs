@@ -1,5 +1,6 @@
 //! Inboxes that are full.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use akgentic_core::SystemOptions;
@@ -7,7 +8,7 @@ use akgentic_core::message::{HandledMessage, SentMessage};
 use akgentic_core::orchestrator::HistoryFilter;
 use akgentic_core::prelude::*;
 
-use crate::parts::{Member, Records, Report, WAIT, Waiting, act, text};
+use crate::parts::{Member, Records, Report, WAIT, Waiting, a_team, act, text};
 
 fn a_small_team(inbox_capacity: usize) -> (ActorSystem, ActorRef<Orchestrator>) {
     let mut options = SystemOptions::default();
@@ -89,4 +90,57 @@ async fn a_team_stops_although_its_orchestrator_is_overloaded() {
     team.stop(WAIT).await.expect("stops");
     assert!(begun.elapsed() < Duration::from_secs(1), "in order, not by its grace");
     assert!(system.shutdown(WAIT).await.is_empty());
+}
+
+/// Answers every message, for ever.
+struct Chatter;
+agent_type!(Chatter = "it.Chatter");
+
+impl Actor for Chatter {
+    type Config = BaseConfig;
+
+    fn create(_: &BaseConfig) -> Result<Self, ActorError> {
+        Ok(Self)
+    }
+
+    fn handlers(handlers: &mut Handlers<Self>) {
+        handlers.on::<UserMessage>(|_, message, ctx| {
+            Box::pin(async move {
+                let to = message.sender.clone().expect("a sender");
+                ctx.send(&to, UserMessage { content: "again".into() })?;
+                Ok(Outcome::done())
+            })
+        });
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn members_wait_for_an_orchestrator_that_is_behind_and_the_team_still_stops() {
+    let (system, team) = a_team().await;
+    let slow = |_: &Arc<Message>| {
+        // A subscriber that takes its time, as a disk does.
+        let begun = std::time::Instant::now();
+        while begun.elapsed() < std::time::Duration::from_micros(50) {
+            std::hint::spin_loop();
+        }
+    };
+    team.subscribe(Arc::new(slow)).await.expect("subscribed");
+    let a = team.create_actor::<Chatter>(BaseConfig::new("@a", "A")).await.expect("member");
+    let b = team.create_actor::<Chatter>(BaseConfig::new("@b", "B")).await.expect("member");
+    a.address().send(b.address(), UserMessage { content: "go".into() }).expect("sent");
+    let recorded = |count| {
+        let team = team.clone();
+        async move {
+            while team.get_messages(HistoryFilter::default()).await.map_or(0, |all| all.len())
+                < count
+            {
+                tokio::task::yield_now().await;
+            }
+        }
+    };
+    tokio::time::timeout(WAIT, recorded(5_000)).await.expect("it goes on");
+    let begun = std::time::Instant::now();
+    team.stop(std::time::Duration::from_secs(2)).await.expect("it stops");
+    assert!(begun.elapsed() < std::time::Duration::from_secs(5), "{:?}", begun.elapsed());
+    system.shutdown(WAIT).await;
 }
