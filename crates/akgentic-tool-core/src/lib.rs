@@ -46,6 +46,8 @@ pub use params::{
 };
 pub use schema::arguments_schema;
 pub use state::{CarriedState, ToolState, ToolStateCarrier, ToolStateCell, ToolStateHandle};
+/// What a card's `bind` gives; the future of the `futures` crate.
+pub use futures_util::future::BoxFuture;
 pub use tool::{Tool, ToolCall, ToolDefinition, ValidArgs};
 
 /// Registers the types of this crate; call it where nothing else of the crate is used.

@@ -32,8 +32,12 @@ pub fn register() {
 pub mod prelude {
     pub use akgentic_core::ActorRef;
     pub use akgentic_core::prelude::*;
+    pub use akgentic_core::log::{EventLog, Fsync, LogContents, restore_team};
+    pub use akgentic_core::message::{ErrorMessage, SentMessage, WarningMessage};
     pub use akgentic_tool_core::{
-        AnyCard, BoundCard, Content, Observer, Tool, ToolCall, ToolCard, ToolError, ToolHost,
+        AnyCard, BindError, BoundCard, Capabilities, Capability, Channel, Command, Content,
+        ContextProvider, ContextState, Exposure, Observer, Tool, ToolCall, ToolCard, ToolError,
+        ToolHost, ToolHostConfig, context_state, tool_card, tool_param,
     };
 
     #[cfg(feature = "agent")]
@@ -48,3 +52,8 @@ pub mod prelude {
     #[cfg(feature = "workspace")]
     pub use akgentic_workspace::WorkspaceTool;
 }
+
+/// The first page of the repository, so that its example compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct FrontPage;

@@ -37,7 +37,7 @@ const CALLS_AT_ONCE: usize = 256;
 /// Hosts cards without a model, so that any program can use the tools alone.
 ///
 /// It is created in a team, below an orchestrator, and used through the methods of
-/// [`ActorRef<ToolHost>`](ActorRef). Calls run beside each other as tasks the host owns; they end
+/// [`ToolHostRef`]. Calls run beside each other as tasks the host owns; they end
 /// with it, and with the caller that gives up. What tools change in the [`ToolState`](crate::ToolState)
 /// is published after each call, so that a restored host goes on where this one was.
 pub struct ToolHost {
