@@ -2,9 +2,12 @@
 
 mod admission;
 mod card;
+pub mod diff;
+pub mod edit;
 mod error;
 mod filesystem;
 mod kinds;
+mod lines;
 pub mod list;
 mod location;
 pub mod params;
@@ -12,6 +15,7 @@ pub mod read;
 pub mod refusal;
 mod resource;
 mod root;
+pub mod similarity;
 mod staging;
 pub mod text;
 mod tools;

@@ -6,6 +6,10 @@
 mod card;
 
 #[cfg(test)]
+#[path = "vectors/edits.rs"]
+mod edits;
+
+#[cfg(test)]
 #[path = "vectors/folder.rs"]
 mod folder;
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::{card, files, tools};
+use crate::{card, edits, files, tools};
 
 /// How one case went.
 pub(crate) type Outcome = Result<(), Stop>;
@@ -38,6 +38,12 @@ const TOPICS: &[Topic] = &[
     ("mutation_results", tools::mutation_results),
     ("tool_args", tools::tool_args),
     ("tool_schemas", tools::tool_schemas),
+    ("edit_find", edits::edit_find),
+    ("edit_strategies", edits::edit_strategies),
+    ("edit_fuzzy_windows", edits::edit_fuzzy_windows),
+    ("edit_similarity", edits::edit_similarity),
+    ("edit_apply", edits::edit_apply),
+    ("unified_diff", edits::unified_diff),
     ("card", card::card),
     ("resources", card::resources),
 ];
@@ -46,18 +52,12 @@ const TOPICS: &[Topic] = &[
 const NOT_YET: &[&str] = &[
     "document_extractor",
     "document_read",
-    "edit_apply",
-    "edit_find",
-    "edit_fuzzy_windows",
-    "edit_similarity",
-    "edit_strategies",
     "glob",
     "glob_expand",
     "grep",
     "media_refs",
     "patch_apply",
     "patch_parse",
-    "unified_diff",
     "view",
 ];
 
