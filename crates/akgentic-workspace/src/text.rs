@@ -31,6 +31,14 @@ impl LineEnding {
         }
     }
 
+    /// The characters themselves.
+    pub const fn chars(self) -> &'static str {
+        match self {
+            Self::Lf => "\n",
+            Self::Crlf => "\r\n",
+        }
+    }
+
     /// Its text on the wire: `lf` or `crlf`.
     pub const fn as_str(self) -> &'static str {
         match self {
