@@ -13,6 +13,7 @@ mod kinds;
 mod lines;
 pub mod list;
 mod location;
+pub mod media;
 mod mutation;
 pub mod params;
 pub mod patch;

@@ -83,6 +83,11 @@ pub fn keep_ending<'t>(proposed: &'t str, live: Option<&[u8]>) -> Cow<'t, str> {
     }
 }
 
+/// White space: what Unicode says, and four separators more.
+pub(crate) fn is_blank(character: char) -> bool {
+    character.is_whitespace() || matches!(character, '\u{1c}'..='\u{1f}')
+}
+
 /// The longest beginning of `text` with at most `limit` characters.
 pub fn clip(text: &str, limit: usize) -> &str {
     match text.char_indices().nth(limit) {

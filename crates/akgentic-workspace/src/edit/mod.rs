@@ -165,8 +165,3 @@ fn exact(content: &str, anchor: &str) -> Option<Found> {
     }
     (count > 0).then_some(Found { strategy: Strategy::Exact, verbatim: true, count, places })
 }
-
-/// White space as the reference has it: four separators more than Unicode says.
-fn is_blank(character: char) -> bool {
-    character.is_whitespace() || matches!(character, '\u{1c}'..='\u{1f}')
-}

@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
-use super::is_blank;
 use crate::lines::{Text, slice};
+use crate::text::is_blank;
 
 /// Non-overlapping runs of lines of `content` that are the lines of `anchor`, by `equal`.
 fn whole_lines(

@@ -161,12 +161,29 @@ fn translate(pattern: &str) -> String {
                 continue;
             }
             (Some(_), '[' | '&' | '~') => out.push('\\'),
+            // `{,n}` is `{0,n}`.
+            (None, '{') if source.peek() == Some(&',') => {
+                out.push_str("{0");
+                continue;
+            }
             _ => {}
         }
         class = class.map(|count| count + 1);
         out.push(character);
     }
+    // A comment at the end must not reach what is put around the expression.
+    if is_verbose(pattern) {
+        out.push('\n');
+    }
     out
+}
+
+/// Whether blanks and comments in an expression mean nothing.
+fn is_verbose(pattern: &str) -> bool {
+    let flags = pattern.strip_prefix("(?").and_then(|rest| rest.split_once(')'));
+    flags.is_some_and(|(flags, _)| {
+        flags.contains('x') && flags.bytes().all(|flag| flag.is_ascii_alphabetic())
+    })
 }
 
 #[cfg(test)]
@@ -192,6 +209,7 @@ mod tests {
             (r"\d{,2}x", "12x"),
             (r"\w+é", "né"),
             (r"a\/b\-\<", "a/b-<"),
+            ("(?x) a b # c", "ab"),
         ] {
             assert!(finds(pattern, line), "{pattern}");
         }

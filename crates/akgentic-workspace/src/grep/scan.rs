@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read as _};
 
+use grep_matcher::LineTerminator;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 
 use super::Query;
@@ -58,6 +59,7 @@ impl<'a> Scanner<'a> {
         let searcher = SearcherBuilder::new()
             .binary_detection(BinaryDetection::quit(0))
             .line_number(true)
+            .line_terminator(LineTerminator::crlf())
             .heap_limit(Some(LINE_MAX))
             .build();
         Self { matcher, query, must_stop, searcher, buffer: Vec::new() }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use apply::{Applied, Moved, apply_hunks};
 pub use parse::{Patch, PatchError, Section, SectionKind, parse_patch};
+pub(crate) use places::closest;
 pub use places::{BestPlace, HunkContextError};
 pub(crate) use plan::{PatchFailure, plan_patch};
 

@@ -172,7 +172,8 @@ impl<'t> Reader<'t> {
                 } else if line.starts_with("deleted file mode ") {
                     git.kind = Some(SectionKind::Delete);
                 } else if let Some(what) = unsupported(line) {
-                    let path = git.path.clone().unwrap_or_default();
+                    let named = line.split_once(" from ").map(|(_, path)| path.to_owned());
+                    let path = git.path.clone().or(named).unwrap_or_default();
                     return Err(PatchError::Malformed {
                         path,
                         line: self.at + 1,

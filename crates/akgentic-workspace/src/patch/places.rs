@@ -176,7 +176,9 @@ impl<'t> Numbered<'t> {
             applied_at: None,
         };
         if places.is_empty() {
-            error.best = self.best(hunk, block);
+            let claimed = usize::try_from(hunk.old_start).unwrap_or(usize::MAX).saturating_sub(1);
+            let lines: Vec<&str> = hunk.old_lines().collect();
+            error.best = self.best(&lines, block, claimed);
             error.applied_at = self.applied_at(hunk);
         }
         error
@@ -199,7 +201,7 @@ impl<'t> Numbered<'t> {
     }
 
     /// The place where most lines are equal, by votes of the lines that are in the file.
-    fn best(&self, hunk: &Hunk, block: &[u32]) -> Option<BestPlace> {
+    fn best(&self, lines: &[&str], block: &[u32], claimed: usize) -> Option<BestPlace> {
         let mut positions: HashMap<u32, Vec<usize>> = HashMap::new();
         for (position, line) in self.lines.iter().enumerate() {
             positions.entry(*line).or_default().push(position);
@@ -213,7 +215,6 @@ impl<'t> Numbered<'t> {
                 }
             }
         }
-        let claimed = usize::try_from(hunk.old_start).unwrap_or(usize::MAX).saturating_sub(1);
         let (start, _) = votes.into_iter().max_by_key(|(start, count)| {
             (*count, std::cmp::Reverse(start.abs_diff(claimed)), std::cmp::Reverse(*start))
         })?;
@@ -225,9 +226,17 @@ impl<'t> Numbered<'t> {
             equal,
             of: block.len(),
             differs_at: start + differs + 1,
-            expected: hunk.old_lines().nth(differs).unwrap_or_default().to_owned(),
+            expected: lines.get(differs).copied().unwrap_or_default().to_owned(),
             found: (start + differs < self.text.len())
                 .then(|| self.text.line(start + differs).to_owned()),
         })
     }
+}
+
+/// The place of a text that is most like some lines, if any of them stands in it.
+pub(crate) fn closest(content: &str, lines: &str) -> Option<BestPlace> {
+    let file = Numbered::new(content);
+    let lines: Vec<&str> = Text::new(lines).contents().collect();
+    let block = file.numbers(lines.iter().copied());
+    file.best(&lines, &block, 0)
 }

@@ -1,11 +1,11 @@
 //! The tools that change files; all of them go through [`mutate`].
 
-use akgentic_tool_core::{Tool, ToolError};
+use akgentic_tool_core::{Tool, ToolError, arguments_schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::tool;
+use super::{tool, tool_with_parameters};
 use crate::admission::RelPath;
 use crate::batch::{Change, WriteEntry};
 use crate::diff::describe;
@@ -17,8 +17,7 @@ use crate::params::{
     WorkspaceDelete, WorkspaceEdit, WorkspaceMkdir, WorkspaceMultiEdit, WorkspacePatch,
     WorkspaceWrite,
 };
-use crate::patch::{PatchError, PatchFailure, plan_patch};
-use crate::text::clip;
+use crate::patch::{PatchError, PatchFailure, closest, plan_patch};
 use crate::write::with_ending_of_file;
 
 /// Most bytes of the diff of one file.
@@ -157,10 +156,16 @@ pub(crate) fn multi_edit(files: &Filesystem, param: &WorkspaceMultiEdit) -> Tool
     let description = "Makes several replacements in files of the workspace, all of them or none, and \
         answers with the diffs. They run in the order given, and each sees the results of those before \
         it. Each works as one call of workspace_edit does; when one fails, no file is changed.";
-    let tool = tool(
+    let mut parameters = arguments_schema::<MultiEditArgs>();
+    if let Some(items) = parameters.pointer_mut("/properties/edits/items") {
+        let item = std::mem::replace(items, json!({"$ref": "#/$defs/EditItem"}));
+        parameters["$defs"] = json!({"EditItem": item});
+    }
+    let tool = tool_with_parameters(
         files,
         "workspace_multi_edit",
         description,
+        parameters,
         json!({}),
         |files, args: MultiEditArgs, stop| {
             mutate(files, stop, |live| {
@@ -255,11 +260,13 @@ fn run_edits(live: &Live<'_>, items: &[EditItem]) -> Result<Edits, ToolError> {
         let EditItem { old_string, new_string, replace_all, .. } = item;
         match substitute(&file.text, old_string, new_string, *replace_all, false) {
             Ok(edited) => {
-                file.notes.extend(note(&edited, items.len() > 1, index, *replace_all));
+                if edited.text != file.text {
+                    file.notes.extend(note(&edited, items.len() > 1, index, *replace_all));
+                }
                 file.text = edited.text;
             }
             Err(Miss::NotFound) => {
-                return Ok(Edits::Failed(not_found(item, items.len(), index)));
+                return Ok(Edits::Failed(not_found(&file.text, item, items.len(), index)));
             }
             Err(miss) => return Err(ToolError::retriable(refused(item, &miss))),
         }
@@ -300,18 +307,21 @@ fn note(edited: &Edited, several: bool, index: usize, all: bool) -> Option<Strin
     Some(format!("[... {which}{text} ...]"))
 }
 
-fn not_found(item: &EditItem, edits: usize, index: usize) -> String {
+fn not_found(text: &str, item: &EditItem, edits: usize, index: usize) -> String {
     let which = if edits > 1 {
         format!("edit {} of {edits}, so no file was changed. ", index + 1)
     } else {
         String::new()
     };
-    let start = clip(item.old_string.trim_start().lines().next().unwrap_or_default(), 80);
-    format!(
-        "[ERROR] old_string not found in {}\n[... {which}No place is like it, not even roughly; it begins \
-         with {start:?}. Read the file and copy the text as it stands there ...]",
-        item.path
-    )
+    let more = match closest(text, &item.old_string) {
+        Some(best) => best.to_string().trim_start().to_owned(),
+        None => {
+            "None of its lines stands in the file. Read the file and copy the text as it stands \
+                 there"
+                .to_owned()
+        }
+    };
+    format!("[ERROR] old_string not found in {}\n[... {which}{more} ...]", item.path)
 }
 
 fn refused(item: &EditItem, miss: &Miss) -> String {

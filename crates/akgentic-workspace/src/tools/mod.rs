@@ -34,11 +34,27 @@ where
     A: DeserializeOwned + JsonSchema + Send + 'static,
     F: Fn(&Filesystem, A, Stop<'_>) -> Result<String, ToolError> + Clone + Send + Sync + 'static,
 {
+    let parameters = arguments_schema::<A>();
+    tool_with_parameters(files, name, description, parameters, defaults, work)
+}
+
+/// [`tool`] whose parameters are described otherwise than by their type alone.
+fn tool_with_parameters<A, F>(
+    files: &Filesystem,
+    name: &str,
+    description: impl Into<String>,
+    mut parameters: Value,
+    defaults: Value,
+    work: F,
+) -> Tool
+where
+    A: DeserializeOwned + JsonSchema + Send + 'static,
+    F: Fn(&Filesystem, A, Stop<'_>) -> Result<String, ToolError> + Clone + Send + Sync + 'static,
+{
     let defaults = match defaults {
         Value::Object(defaults) => defaults,
         _ => Map::new(),
     };
-    let mut parameters = arguments_schema::<A>();
     for (parameter, value) in &defaults {
         if let Some(schema) = parameters.pointer_mut(&format!("/properties/{parameter}")) {
             schema["default"] = value.clone();
