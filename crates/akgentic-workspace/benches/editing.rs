@@ -50,7 +50,10 @@ fn edits(c: &mut Criterion) {
         });
     };
     run("find exact, 10000 lines", &anchor(20, 0), Some(Strategy::Exact));
-    let indented: String = anchor(20, 0).lines().map(|line| format!("  {line}\n")).collect();
+    let mut indented = String::new();
+    for line in anchor(20, 0).lines() {
+        writeln!(indented, "  {line}").unwrap();
+    }
     run("find line_trimmed, 10000 lines", &indented, Some(Strategy::LineTrimmed));
     run("find fuzzy, 20 lines in 10000", &anchor(20, 2), Some(Strategy::Fuzzy));
     run("find fuzzy, 200 lines in 10000", &anchor(200, 20), Some(Strategy::Fuzzy));
@@ -77,7 +80,7 @@ fn diffs(c: &mut Criterion) {
     }
     let after = text(&changed);
     c.bench_function("diff, one line in twenty of 10000", |b| {
-        b.iter(|| unified("f", &before, &after))
+        b.iter(|| unified("f", &before, &after));
     });
     let long = code(2 * LINES);
     let (one, mut other) = (text(&long), long);

@@ -161,13 +161,11 @@ impl<'b> Comparison<'b> {
             let positions = self.positions_of(*line);
             let first = positions.partition_point(|position| *position < b_from);
             let spent = u64::try_from(positions.len() - first).unwrap_or(u64::MAX) + 1;
-            match budget.checked_sub(spent) {
-                Some(rest) => *budget = rest,
-                None => {
-                    within_budget = false;
-                    break;
-                }
-            }
+            let Some(rest) = budget.checked_sub(spent) else {
+                within_budget = false;
+                break;
+            };
+            *budget = rest;
             for position in positions.iter().skip(first).take_while(|position| **position < b_to) {
                 let run = before.get(*position).copied().unwrap_or(0) + 1;
                 if let Some(slot) = now.get_mut(position + 1) {

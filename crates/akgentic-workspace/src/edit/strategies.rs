@@ -171,8 +171,7 @@ pub(super) fn trimmed_boundary(content: &Text<'_>, anchor: &Text<'_>) -> Vec<Ran
         if start < from {
             continue;
         }
-        if leads
-            && !content.lines.get(content.line_at(start)).is_some_and(|line| line.start == start)
+        if leads && content.lines.get(content.line_at(start)).is_none_or(|line| line.start != start)
         {
             continue;
         }

@@ -51,9 +51,7 @@ impl NamePattern {
             return true;
         }
         if name.is_ascii() {
-            self.fits(name.as_bytes().len(), |at| {
-                name.as_bytes().get(at).map(|byte| char::from(*byte))
-            })
+            self.fits(name.len(), |at| name.as_bytes().get(at).map(|byte| char::from(*byte)))
         } else {
             let name: Vec<char> = name.chars().collect();
             self.fits(name.len(), |at| name.get(at).copied())
@@ -124,15 +122,12 @@ fn class(characters: &[char], from: usize) -> Option<(Token, usize)> {
     let mut ranges = Vec::new();
     let mut at = 0;
     while let Some(first) = inside.get(at) {
-        match (inside.get(at + 1), inside.get(at + 2)) {
-            (Some('-'), Some(last)) => {
-                ranges.push((*first, *last));
-                at += 3;
-            }
-            _ => {
-                ranges.push((*first, *first));
-                at += 1;
-            }
+        if let (Some('-'), Some(last)) = (inside.get(at + 1), inside.get(at + 2)) {
+            ranges.push((*first, *last));
+            at += 3;
+        } else {
+            ranges.push((*first, *first));
+            at += 1;
         }
     }
     Some((Token::Class { negated, ranges }, end + 1))

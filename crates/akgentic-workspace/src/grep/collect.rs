@@ -98,12 +98,18 @@ impl Matches {
     }
 }
 
+/// A file, ordered from the newest to the oldest, then by path.
+type ByAge = (Reverse<Modified>, PathBuf);
+
+/// Lines with their numbers.
+type Lines = Vec<(u64, String)>;
+
 /// Matches of one thread.
 pub(super) struct Collector {
     most: usize,
     /// Lines that are kept, of the newest files.
     kept: usize,
-    files: BTreeMap<(Reverse<Modified>, PathBuf), Vec<(u64, String)>>,
+    files: BTreeMap<ByAge, Lines>,
     counts: Matches,
 }
 
@@ -133,7 +139,7 @@ impl Collector {
         }
     }
 
-    fn keep(&mut self, key: (Reverse<Modified>, PathBuf), lines: Vec<(u64, String)>) {
+    fn keep(&mut self, key: ByAge, lines: Lines) {
         self.kept += lines.len();
         self.files.insert(key, lines);
         // The oldest files go when the others fill the answer.

@@ -87,13 +87,13 @@ impl LineMatcher {
             Engine::Linear(matcher) => {
                 matcher.find(line.as_bytes()).ok().flatten().map(|found| found.start())
             }
-            Engine::Stepping(regex) => match regex.find(line) {
-                Ok(found) => found.map(|found| found.start()),
-                Err(_) => {
+            Engine::Stepping(regex) => {
+                let found = regex.find(line);
+                if found.is_err() {
                     self.gave_up.store(true, Ordering::Relaxed);
-                    None
                 }
-            },
+                found.ok().flatten().map(|found| found.start())
+            }
         }
     }
 

@@ -92,17 +92,17 @@ pub fn search(
     };
     let mut walk = Walk::new(files, &include, opened.0, opened.1, is_cancelled);
     walk.skipped_name = Some(SKIPPED);
-    let mut matches = hunt.run(&mut walk)?;
-    matches.skipped_git = walk.skipped;
-    matches.too_deep = walk.too_deep;
+    let mut found = hunt.run(&mut walk)?;
+    found.skipped_git = walk.skipped;
+    found.too_deep = walk.too_deep;
     if is_cancelled() {
         return Err(FileError::new(query.path, FileFault::Cancelled).into());
     }
     if matcher.gave_up() {
         return Err(BadRegex::TooCostly.into());
     }
-    matches.out_of_time = hunt.is_over.load(Ordering::Relaxed);
-    Ok(matches)
+    found.out_of_time = hunt.is_over.load(Ordering::Relaxed);
+    Ok(found)
 }
 
 /// One search under way.

@@ -37,7 +37,11 @@ struct Placed<'h> {
 /// Only lines of the text as it was count. Untouched lines keep their endings, new ones get those
 /// of the lines they replace or follow; the end of the text stays with or without a newline as it
 /// was, unless the patch says otherwise.
-pub fn apply_hunks(path: &str, raw: &str, hunks: &[Hunk]) -> Result<Applied, HunkContextError> {
+pub fn apply_hunks(
+    path: &str,
+    raw: &str,
+    hunks: &[Hunk],
+) -> Result<Applied, Box<HunkContextError>> {
     let file = Numbered::new(raw);
     let mut placed: Vec<Placed<'_>> = Vec::with_capacity(hunks.len());
     let (mut drift, mut behind) = (0i64, 0);
@@ -56,16 +60,15 @@ pub fn apply_hunks(path: &str, raw: &str, hunks: &[Hunk]) -> Result<Applied, Hun
                 if block.is_empty() { at <= file.text.len() } else { file.stands_at(&block, at) };
             stands && is_free(at)
         };
-        let start = match guess.filter(|at| fits(*at)) {
-            Some(at) => at,
-            None => {
-                let mut places = file.places(&block);
-                places.retain(|place| is_free(*place));
-                let mut later = places.iter().filter(|place| **place >= behind);
-                match (later.next(), later.next(), places.as_slice()) {
-                    (Some(only), None, _) | (None, _, [only]) => *only,
-                    _ => return Err(file.explain(path, hunk, &block, &places)),
-                }
+        let start = if let Some(at) = guess.filter(|at| fits(*at)) {
+            at
+        } else {
+            let mut found = file.places(&block);
+            found.retain(|place| is_free(*place));
+            let mut later = found.iter().filter(|place| **place >= behind);
+            match (later.next(), later.next(), found.as_slice()) {
+                (Some(only), None, _) | (None, _, [only]) => *only,
+                _ => return Err(Box::new(file.explain(path, hunk, &block, &found))),
             }
         };
         if guess != Some(start) || drift != 0 {

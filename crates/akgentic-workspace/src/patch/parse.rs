@@ -208,7 +208,7 @@ impl<'t> Reader<'t> {
             Named::read(self.line(0).and_then(|line| line.strip_prefix("+++ ")).unwrap_or(""));
         self.at += 1;
         let Some(mut section) = named_section(old, new, line) else {
-            return Err(self.malformed(line, NO_FILE, "both sides are /dev/null: name a file"));
+            return Err(malformed(line, NO_FILE, "both sides are /dev/null: name a file"));
         };
         while let Some(line) = self.line(0) {
             if self.is_file_header() || line.starts_with("diff --git ") {
@@ -223,14 +223,10 @@ impl<'t> Reader<'t> {
         }
         if section.hunks.is_empty() && section.kind == SectionKind::Update {
             let text = "no hunk follows the file header: a hunk begins with `@@ -LINE,COUNT +LINE,COUNT @@`";
-            return Err(self.malformed(line, &section.path, text));
+            return Err(malformed(line, &section.path, text));
         }
         self.patch.sections.push(section);
         Ok(())
-    }
-
-    fn malformed(&self, line: usize, path: &str, text: impl Into<String>) -> PatchError {
-        PatchError::Malformed { path: path.to_owned(), line, text: text.into() }
     }
 
     fn hunk(&mut self, path: &str) -> Result<Hunk, PatchError> {
@@ -242,7 +238,7 @@ impl<'t> Reader<'t> {
                 "`{shown}` is no hunk header: write `@@ -LINE,COUNT +LINE,COUNT @@` with the numbers of \
                  the lines in the file"
             );
-            return Err(self.malformed(header, path, text));
+            return Err(malformed(header, path, text));
         };
         self.at += 1;
         let first = self.at;
@@ -305,7 +301,7 @@ impl<'t> Reader<'t> {
             self.at += 1;
         }
         if old + new == 0 {
-            return self.malformed(first, path, format!("hunk {} has no lines", hunk.header()));
+            return malformed(first, path, format!("hunk {} has no lines", hunk.header()));
         }
         let (start, new_start) = (hunk.old_start, hunk.new_start);
         let text = format!(
@@ -315,8 +311,12 @@ impl<'t> Reader<'t> {
             hunk.old_count,
             hunk.new_count,
         );
-        self.malformed(first, path, text)
+        malformed(first, path, text)
     }
+}
+
+fn malformed(line: usize, path: &str, text: impl Into<String>) -> PatchError {
+    PatchError::Malformed { path: path.to_owned(), line, text: text.into() }
 }
 
 fn mark_open(hunk: &mut Hunk, sign: char) {

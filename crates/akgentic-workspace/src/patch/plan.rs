@@ -20,7 +20,7 @@ pub(crate) enum PatchFailure {
     File(FileError),
     /// A hunk does not fit.
     #[error(transparent)]
-    Hunk(#[from] HunkContextError),
+    Hunk(#[from] Box<HunkContextError>),
     /// The text is no patch that can be read.
     #[error(transparent)]
     Text(#[from] PatchError),
@@ -113,19 +113,17 @@ impl Drafts {
     /// The draft of a path, read from its file when it is met for the first time.
     fn draft(&mut self, live: &Live<'_>, path: &str) -> Result<&mut Draft, PatchFailure> {
         let rel = live.files.root().resolve(path).map_err(PatchFailure::File)?;
-        let at = match self.files.iter().position(|draft| draft.rel == rel) {
-            Some(at) => at,
-            None => {
-                let before = match live.text(path) {
-                    Ok((_, text)) => Some(text),
-                    Err(error) if matches!(error.fault, FileFault::NotFound) => None,
-                    Err(error) => return Err(PatchFailure::File(error)),
-                };
-                let text = before.clone();
-                self.files.push(Draft { rel, path: path.to_owned(), text, before });
-                self.files.len() - 1
-            }
-        };
+        let known = self.files.iter().position(|draft| draft.rel == rel);
+        let at = known.unwrap_or(self.files.len());
+        if known.is_none() {
+            let before = match live.text(path) {
+                Ok((_, text)) => Some(text),
+                Err(error) if matches!(error.fault, FileFault::NotFound) => None,
+                Err(error) => return Err(PatchFailure::File(error)),
+            };
+            let text = before.clone();
+            self.files.push(Draft { rel, path: path.to_owned(), text, before });
+        }
         self.files.get_mut(at).ok_or_else(|| file(path, FileFault::NotFound))
     }
 
@@ -237,7 +235,7 @@ impl Drafts {
         if matches!(error.fault, FileFault::Cancelled) {
             return Err(PatchFailure::File(error));
         }
-        error.path = section.path.clone();
+        error.path.clone_from(&section.path);
         Err(PatchFailure::Text(PatchError::Malformed {
             path: NO_FILE.to_owned(),
             line: section.line,

@@ -246,16 +246,14 @@ fn run_edits(live: &Live<'_>, items: &[EditItem]) -> Result<Edits, ToolError> {
     let mut files: Vec<EditedFile> = Vec::new();
     for (index, item) in items.iter().enumerate() {
         let rel = live.files.root().resolve(&item.path).map_err(|error| failed(&error))?;
-        let at = match files.iter().position(|file| file.rel == rel) {
-            Some(at) => at,
-            None => {
-                let (rel, before) = live.text(&item.path).map_err(|error| failed(&error))?;
-                let text = before.clone();
-                let path = item.path.clone();
-                files.push(EditedFile { rel, path, before, text, notes: Vec::new() });
-                files.len() - 1
-            }
-        };
+        let known = files.iter().position(|file| file.rel == rel);
+        let at = known.unwrap_or(files.len());
+        if known.is_none() {
+            let (rel, before) = live.text(&item.path).map_err(|error| failed(&error))?;
+            let text = before.clone();
+            let path = item.path.clone();
+            files.push(EditedFile { rel, path, before, text, notes: Vec::new() });
+        }
         let Some(file) = files.get_mut(at) else { continue };
         let EditItem { old_string, new_string, replace_all, .. } = item;
         match substitute(&file.text, old_string, new_string, *replace_all, false) {

@@ -99,7 +99,7 @@ fn staging_files_of_others_are_swept_when_they_are_old() {
     let files = tree.files();
     let now = SystemTime::now();
     assert_eq!(files.sweep_staging(now, ABANDONED_AFTER), 0, "they may be in use");
-    assert_eq!(files.sweep_staging(now + Duration::from_secs(60), ABANDONED_AFTER), 2);
+    assert_eq!(files.sweep_staging(now + Duration::from_mins(1), ABANDONED_AFTER), 2);
     assert!(tree.outside("ws2").join(STAGED).exists());
     assert_eq!(names(&tree), [".notes.tmp", "d", "e", "out"]);
 }

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod batches;
 #[cfg(test)]
+mod changing;
+#[cfg(test)]
 mod editing;
 #[cfg(test)]
 mod hostile;

@@ -35,7 +35,7 @@ fn field_a06_a_hunk_needs_its_context() {
 
 #[test]
 fn field_c03_a_failure_names_the_place_and_the_line_that_differs() {
-    let file: String = (1..=40).map(|line| format!("line {line}\n")).collect();
+    let file = (1..=40).fold(String::new(), |file, line| format!("{file}line {line}\n"));
     let body: String = (10..=34)
         .map(
             |line| if line == 30 { " line thirty\n".to_owned() } else { format!(" line {line}\n") },
@@ -118,7 +118,7 @@ fn lines() -> impl Strategy<Value = String> {
         1 => Just("-- ".to_owned()),
     ];
     (proptest::collection::vec(line, 0..30), any::<bool>()).prop_map(|(lines, open)| {
-        let mut text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let mut text = lines.iter().fold(String::new(), |text, line| text + line + "\n");
         if open && !text.ends_with("\n\n") && text.len() > 1 {
             text.pop();
         }

@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 
 use crate::tree::{SECRET, Tree};
 
-async fn bind(card: WorkspaceTool) -> BoundTools {
+pub(crate) async fn bind(card: WorkspaceTool) -> BoundTools {
     let factory = ToolFactory::new(vec![AnyCard::from(card)]);
     factory.bind(&Observer::unattached().build()).await.expect("bound")
 }
 
-async fn call(tools: &BoundTools, name: &str, args: Value) -> Result<String, ToolError> {
+pub(crate) async fn call(tools: &BoundTools, name: &str, args: Value) -> Result<String, ToolError> {
     let content = tools.tool(name).expect(name).call(args, ToolCall::default()).await?;
     Ok(content.as_text().expect("text").to_owned())
 }

@@ -21,14 +21,14 @@ fn same(what: &str, got: &Value, want: &Value) -> Result<(), String> {
 
 /// Code points before a byte.
 fn points(content: &str, offset: usize) -> usize {
-    content[..offset].chars().count()
+    content.get(..offset).expect("a boundary").chars().count()
 }
 
 fn place(content: &str, range: &Range<usize>) -> Value {
     json!({
         "start": points(content, range.start),
         "end": points(content, range.end),
-        "text": &content[range.clone()],
+        "text": content.get(range.clone()).expect("boundaries"),
     })
 }
 

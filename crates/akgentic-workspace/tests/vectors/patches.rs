@@ -69,10 +69,10 @@ pub(crate) fn patch_apply(case: &Value) -> Outcome {
         };
     }
     if let Some(failed) = expect.get("failed") {
-        let path = failed["path"].as_str().expect("a path");
+        let file = failed["path"].as_str().expect("a path");
         let kind = failed["kind"].as_str().expect("a kind");
-        let Some(reason) = text.strip_prefix(&format!("[ERROR] {path}: ")) else {
-            return Err(format!("no failure of {path}: {text}").into());
+        let Some(reason) = text.strip_prefix(&format!("[ERROR] {file}: ")) else {
+            return Err(format!("no failure of {file}: {text}").into());
         };
         let fits = match kind {
             "hunk_context" => {

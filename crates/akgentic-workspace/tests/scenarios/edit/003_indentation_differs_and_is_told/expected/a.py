@@ -6,5 +6,5 @@ def greet(name):
 
 def leave(name):
     if name:
-          print("farewell", name)
+        print("farewell", name)
     return name

@@ -1,6 +1,6 @@
 def greet(name):
     if name:
-x  print("hello", name)
+        print("hello", name)
     return name
 
 
