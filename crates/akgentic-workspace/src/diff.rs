@@ -8,8 +8,14 @@ use crate::similarity::{Block, Comparison, Popular, intern};
 /// Lines that are shown around a change.
 const CONTEXT: usize = 3;
 
-/// Steps an exact comparison may take; longer ones are aligned by lines that stand once in both.
+/// Lines up to which the longest common block is looked for in the whole text.
+const LINES_EXACT: usize = 1000;
+
+/// Steps such a comparison may take; longer ones are aligned by lines that stand once in both.
 const BUDGET: u64 = 3_000_000;
+
+/// Lines of a gap between aligned lines up to which its longest common block is looked for.
+const LINES_GAP: usize = 200;
 
 /// Marks a last line without an ending.
 const NO_NEWLINE: &str = "\n\\ No newline at end of file";
@@ -131,19 +137,57 @@ fn range(from: usize, to: usize) -> String {
     }
 }
 
+/// A line, and whether it is one whose missing ending is told.
+type Key<'t> = (&'t str, bool);
+
 /// The blocks of equal lines; a last line with an ending is none without.
-fn blocks<'t>(one: &Side<'t, '_>, other: &Side<'t, '_>) -> Vec<Block> {
-    let first: Vec<&'t str> = one.text.contents().collect();
-    let second: Vec<&'t str> = other.text.contents().collect();
-    let keyed = |lines: Vec<&'t str>, open: Option<usize>| -> Vec<(&'t str, bool)> {
-        let numbered = lines.into_iter().enumerate();
-        numbered.map(|(index, line)| (line, open == Some(index))).collect()
+///
+/// Of long texts the common beginning and end are taken off first, and what is left is aligned by
+/// lines that stand once in both.
+fn blocks(one: &Side<'_, '_>, other: &Side<'_, '_>) -> Vec<Block> {
+    let (a, b) = (one.keys(), other.keys());
+    let room = a.len().min(b.len());
+    let is_long = a.len().max(b.len()) > LINES_EXACT;
+    let head = if is_long { same_from_start(&a, &b) } else { 0 };
+    let tail = if is_long {
+        let back = a.iter().rev().zip(b.iter().rev());
+        back.take(room - head).take_while(|(one, other)| one == other).count()
+    } else {
+        0
     };
-    let (a, b) = intern(&keyed(first, one.open), &keyed(second, other.open));
+    let middle = |keys: &'_ [Key<'_>]| head..keys.len() - tail;
+    let (inner_a, inner_b) =
+        (a.get(middle(&a)).unwrap_or_default(), b.get(middle(&b)).unwrap_or_default());
+    let (numbers_a, numbers_b) = intern(inner_a, inner_b);
     let mut budget = BUDGET;
-    match Comparison::new(&b, Popular::Skipped).blocks(&a, &mut budget) {
-        Some(blocks) => blocks,
-        None => aligned(&a, &b),
+    let is_long = numbers_a.len().max(numbers_b.len()) > LINES_EXACT;
+    let exact = if is_long {
+        None
+    } else {
+        Comparison::new(&numbers_b, Popular::Skipped).blocks(&numbers_a, &mut budget)
+    };
+    let inner = exact.unwrap_or_else(|| aligned(&numbers_a, &numbers_b));
+    let mut blocks = Vec::with_capacity(inner.len() + 2);
+    if head > 0 {
+        blocks.push(Block { a: 0, b: 0, size: head });
+    }
+    for block in inner {
+        push(&mut blocks, Block { a: block.a + head, b: block.b + head, size: block.size });
+    }
+    if tail > 0 {
+        push(&mut blocks, Block { a: a.len() - tail, b: b.len() - tail, size: tail });
+    }
+    blocks
+}
+
+fn same_from_start(a: &[Key<'_>], b: &[Key<'_>]) -> usize {
+    a.iter().zip(b).take_while(|(one, other)| one == other).count()
+}
+
+impl<'t> Side<'t, '_> {
+    fn keys(&self) -> Vec<Key<'t>> {
+        let numbered = self.text.contents().enumerate();
+        numbered.map(|(index, line)| (line, self.open == Some(index))).collect()
     }
 }
 
@@ -194,6 +238,19 @@ fn gap(a: &[u32], b: &[u32], from: (usize, usize), to: (usize, usize), blocks: &
     }
     let tail =
         (1..=room - head).take_while(|step| a.get(to.0 - step) == b.get(to.1 - step)).count();
+    let part = |lines: &[u32], from: usize, to: usize| -> Vec<u32> {
+        lines.get(from + head..to - tail).unwrap_or_default().to_vec()
+    };
+    let (left, right) = (part(a, from.0, to.0), part(b, from.1, to.1));
+    let longest = left.len().max(right.len());
+    if !left.is_empty() && !right.is_empty() && longest <= LINES_GAP {
+        let (left, right) = intern(&left, &right);
+        let mut budget = BUDGET;
+        let inner = Comparison::new(&right, Popular::Kept).blocks(&left, &mut budget);
+        for Block { a, b, size } in inner.unwrap_or_default() {
+            push(blocks, Block { a: a + from.0 + head, b: b + from.1 + head, size });
+        }
+    }
     if tail > 0 {
         push(blocks, Block { a: to.0 - tail, b: to.1 - tail, size: tail });
     }

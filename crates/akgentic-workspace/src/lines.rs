@@ -83,6 +83,50 @@ impl<'t> Text<'t> {
     }
 }
 
+/// Where a sequence stands in another one, in a number of comparisons linear in both.
+///
+/// `stands(at, index)` compares an element of the long sequence with one of the short one, and
+/// `own(one, other)` two of the short one; together they have to be one equivalence.
+pub(crate) fn occurrences(
+    (long, short): (usize, usize),
+    stands: impl Fn(usize, usize) -> bool,
+    own: impl Fn(usize, usize) -> bool,
+    overlapping: bool,
+) -> Vec<usize> {
+    let mut places = Vec::new();
+    if short == 0 || short > long {
+        return places;
+    }
+    // Length of the longest beginning that ends at each element of the short sequence; computed as
+    // far as it is needed, which mostly is not at all.
+    let mut borders: Vec<usize> = vec![0];
+    let mut length = 0;
+    for at in 0..long {
+        while length > 0 && !stands(at, length) {
+            length = border(&mut borders, length, &own);
+        }
+        length += usize::from(stands(at, length));
+        if length == short {
+            places.push(at + 1 - short);
+            length = if overlapping { border(&mut borders, length, &own) } else { 0 };
+        }
+    }
+    places
+}
+
+/// The border of the first `length` elements; `borders` grows up to it.
+fn border(borders: &mut Vec<usize>, length: usize, own: &impl Fn(usize, usize) -> bool) -> usize {
+    while borders.len() < length {
+        let index = borders.len();
+        let mut known = borders.last().copied().unwrap_or(0);
+        while known > 0 && !own(index, known) {
+            known = borders.get(known - 1).copied().unwrap_or(0);
+        }
+        borders.push(known + usize::from(own(index, known)));
+    }
+    borders.get(length - 1).copied().unwrap_or(0)
+}
+
 /// A part of a text; empty when the range does not fit.
 pub(crate) fn slice(text: &str, range: Range<usize>) -> &str {
     text.get(range).unwrap_or_default()
@@ -116,6 +160,21 @@ mod tests {
         assert_eq!(endings, [crlf, lf, crlf, None]);
         assert_eq!(Text::new("").len(), 0);
         assert_eq!(Text::new("\n").len(), 1);
+    }
+
+    #[test]
+    fn occurrences_overlapping_and_not() {
+        let find = |long: &[u8], short: &[u8], overlapping| {
+            let stands = |at: usize, index: usize| long.get(at) == short.get(index);
+            let own = |one: usize, other: usize| short.get(one) == short.get(other);
+            occurrences((long.len(), short.len()), stands, own, overlapping)
+        };
+        assert_eq!(find(b"aabaabaab", b"aabaab", true), [0, 3]);
+        assert_eq!(find(b"aabaabaab", b"aabaab", false), [0]);
+        assert_eq!(find(b"aaaa", b"aa", true), [0, 1, 2]);
+        assert_eq!(find(b"aaaa", b"aa", false), [0, 2]);
+        assert_eq!(find(b"abcabd", b"abd", true), [3]);
+        assert!(find(b"a", b"aa", true).is_empty() && find(b"a", b"", true).is_empty());
     }
 
     #[test]

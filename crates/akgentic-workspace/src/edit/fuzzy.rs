@@ -89,6 +89,9 @@ impl Search {
 
     /// Equal lines of the window at `at`, by blocks.
     fn matched(&mut self, at: usize, budget: &mut u64) -> Option<usize> {
+        // What it takes to get ready counts too.
+        let lines = u64::try_from(self.anchor.len()).unwrap_or(u64::MAX);
+        *budget = budget.checked_sub(8 * lines)?;
         // Lines that are none of the text match nothing: any number beyond will do.
         let most = self.anchor.iter().max().map_or(0, |most| most + 1);
         let window: Vec<u32> = self.window(at).iter().map(|line| (*line).min(most)).collect();

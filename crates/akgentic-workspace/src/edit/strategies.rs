@@ -4,30 +4,21 @@
 
 use std::ops::Range;
 
-use crate::lines::{Text, slice};
+use crate::lines::{Text, occurrences, slice};
 use crate::text::is_blank;
 
-/// Non-overlapping runs of lines of `content` that are the lines of `anchor`, by `equal`.
+/// Non-overlapping runs of lines of `content` that are the lines of `anchor`.
 fn whole_lines(
     content: &Text<'_>,
     anchor: &Text<'_>,
-    equal: impl Fn(usize, usize) -> bool,
+    stands: impl Fn(usize, usize) -> bool,
+    own: impl Fn(usize, usize) -> bool,
 ) -> Vec<Range<usize>> {
-    let (lines, count) = (content.len(), anchor.len());
-    let mut places = Vec::new();
-    if count == 0 || count > lines {
-        return places;
-    }
-    let mut at = 0;
-    while at + count <= lines {
-        if (0..count).all(|index| equal(at + index, index)) {
-            places.push(content.span(at, count, anchor.ends_in_break()));
-            at += count;
-        } else {
-            at += 1;
-        }
-    }
-    places
+    let count = anchor.len();
+    occurrences((content.len(), count), stands, own, false)
+        .into_iter()
+        .map(|at| content.span(at, count, anchor.ends_in_break()))
+        .collect()
 }
 
 fn is_blank_text(text: &Text<'_>) -> bool {
@@ -47,23 +38,37 @@ pub(super) fn verbatim(content: &Text<'_>, anchor: &Text<'_>) -> Vec<Range<usize
         return places;
     }
     let (first, last) = (anchor.line(0), anchor.line(count - 1));
+    // Lines between the first and the last one are whole; the last one is when it ends.
+    let inner = count - 1 - usize::from(open);
+    let starts: Vec<usize> = if inner == 0 {
+        (0..=content.len() - count).collect()
+    } else {
+        let runs = occurrences(
+            (content.len(), inner),
+            |at, index| content.line(at) == anchor.line(index + 1),
+            |one, other| anchor.line(one + 1) == anchor.line(other + 1),
+            true,
+        );
+        runs.into_iter().filter_map(|at| at.checked_sub(1)).collect()
+    };
     let mut from = 0;
-    for at in 0..=content.len() - count {
-        let Some(line) = content.lines.get(at) else { break };
+    for at in starts {
+        let (Some(line), Some(end_line)) =
+            (content.lines.get(at), content.lines.get(at + count - 1))
+        else {
+            break;
+        };
         let Some(start) = line.end.checked_sub(first.len()) else { continue };
         if start < line.start.max(from) || slice(content.text, start..line.end) != first {
             continue;
         }
-        let inner = (1..count - usize::from(open))
-            .all(|index| content.line(at + index) == anchor.line(index));
-        let Some(end_line) = content.lines.get(at + count - 1) else { break };
-        let end = if open { end_line.start + last.len() } else { end_line.next };
-        let ends_well = if open {
-            content.line(at + count - 1).starts_with(last)
+        let (end, ends_well) = if open {
+            let ends_well = content.line(at + count - 1).starts_with(last);
+            (end_line.start + last.len(), ends_well)
         } else {
-            end_line.next > end_line.end
+            (end_line.next, end_line.next > end_line.end)
         };
-        if inner && ends_well {
+        if ends_well {
             places.push(start..end);
             from = end;
         }
@@ -77,9 +82,14 @@ pub(super) fn line_trimmed(content: &Text<'_>, anchor: &Text<'_>) -> Vec<Range<u
         return Vec::new();
     }
     let trimmed: Vec<&str> = anchor.contents().map(|line| line.trim_matches(is_blank)).collect();
-    whole_lines(content, anchor, |at, index| {
-        trimmed.get(index).is_some_and(|line| content.line(at).trim_matches(is_blank) == *line)
-    })
+    whole_lines(
+        content,
+        anchor,
+        |at, index| {
+            trimmed.get(index).is_some_and(|line| content.line(at).trim_matches(is_blank) == *line)
+        },
+        |one, other| trimmed.get(one) == trimmed.get(other),
+    )
 }
 
 /// Runs of blanks and tabs are one blank.
@@ -87,9 +97,13 @@ pub(super) fn whitespace_normalised(content: &Text<'_>, anchor: &Text<'_>) -> Ve
     if is_blank_text(anchor) {
         return Vec::new();
     }
-    whole_lines(content, anchor, |at, index| {
-        same_collapsed(content.line(at).as_bytes(), anchor.line(index).as_bytes())
-    })
+    let same = |one: &str, other: &str| same_collapsed(one.as_bytes(), other.as_bytes());
+    whole_lines(
+        content,
+        anchor,
+        |at, index| same(content.line(at), anchor.line(index)),
+        |one, other| same(anchor.line(one), anchor.line(other)),
+    )
 }
 
 fn same_collapsed(one: &[u8], other: &[u8]) -> bool {
@@ -119,14 +133,14 @@ pub(super) fn dedented(content: &Text<'_>, anchor: &Text<'_>) -> Vec<Range<usize
         return Vec::new();
     }
     let is_wanted = |line: &str, index: usize| wanted.get(index).is_some_and(|own| *own == line);
-    let places = whole_lines(content, anchor, |at, index| is_wanted(content.line(at), index));
+    let own = |one: usize, other: usize| wanted.get(one) == wanted.get(other);
+    let places = whole_lines(content, anchor, |at, index| is_wanted(content.line(at), index), own);
     if !places.is_empty() {
         return places;
     }
     let lines = dedent(content);
-    whole_lines(content, anchor, |at, index| {
-        lines.get(at).is_some_and(|line| is_wanted(line, index))
-    })
+    let stands = |at: usize, index: usize| lines.get(at).is_some_and(|line| is_wanted(line, index));
+    whole_lines(content, anchor, stands, own)
 }
 
 /// The lines without the blanks and tabs that all of them begin with; a blank line is empty.

@@ -20,6 +20,9 @@ const LINE_MAX: usize = 32 << 20;
 /// Characters that are shown around a match far into a line.
 const AROUND: usize = 80;
 
+/// Characters of a line that are searched by an expression that takes steps back.
+const STEPPED_MAX: usize = 100_000;
+
 /// Lines between two looks at the clock.
 const LINES_BETWEEN: usize = 512;
 
@@ -94,7 +97,7 @@ impl<'a> Scanner<'a> {
             if index % LINES_BETWEEN == 0 && (self.must_stop)() {
                 return Err(Skip::Stopped);
             }
-            if let Some(at) = self.matcher.position(line) {
+            if let Some(at) = self.matcher.position(clip(line, STEPPED_MAX)) {
                 let number = u64::try_from(index + 1).unwrap_or(u64::MAX);
                 found.keep(number, line, |_| at);
             }

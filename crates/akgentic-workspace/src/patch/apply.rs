@@ -1,7 +1,7 @@
 //! Applying hunks to a text.
 
 use super::Hunk;
-use super::places::{HunkContextError, Numbered};
+use super::places::{HunkContextError, Place};
 use crate::lines::{local_ending, slice};
 use crate::text::LineEnding;
 
@@ -42,12 +42,12 @@ pub fn apply_hunks(
     raw: &str,
     hunks: &[Hunk],
 ) -> Result<Applied, Box<HunkContextError>> {
-    let file = Numbered::new(raw);
+    let file = Place::new(raw);
     let mut placed: Vec<Placed<'_>> = Vec::with_capacity(hunks.len());
     let (mut drift, mut behind) = (0i64, 0);
     let mut moved = Vec::new();
     for hunk in hunks {
-        let block = file.numbers(hunk.old_lines());
+        let block: Vec<&str> = hunk.old_lines().collect();
         let is_free = |start: usize| {
             placed.iter().all(|other| start >= other.end || start + block.len() <= other.start)
         };
@@ -63,7 +63,7 @@ pub fn apply_hunks(
         let start = if let Some(at) = guess.filter(|at| fits(*at)) {
             at
         } else {
-            let mut found = file.places(&block);
+            let mut found = file.all(&block);
             found.retain(|place| is_free(*place));
             let mut later = found.iter().filter(|place| **place >= behind);
             match (later.next(), later.next(), found.as_slice()) {
@@ -82,7 +82,7 @@ pub fn apply_hunks(
     Ok(Applied { text: assemble(raw, &file, &placed), moved })
 }
 
-fn assemble(raw: &str, file: &Numbered<'_>, placed: &[Placed<'_>]) -> String {
+fn assemble(raw: &str, file: &Place<'_>, placed: &[Placed<'_>]) -> String {
     let mut out = Output { text: String::with_capacity(raw.len()), raw, last_is_open: false };
     let mut at = 0;
     for place in placed {
@@ -129,7 +129,7 @@ struct Output<'r> {
 
 impl Output<'_> {
     /// Lines of the file as they are.
-    fn copy(&mut self, file: &Numbered<'_>, from: usize, to: usize) {
+    fn copy(&mut self, file: &Place<'_>, from: usize, to: usize) {
         if from >= to {
             return;
         }
@@ -154,7 +154,7 @@ impl Output<'_> {
     }
 
     /// The ending of the line before a line of the file, else of that line itself.
-    fn ending_near(&self, file: &Numbered<'_>, at: usize) -> LineEnding {
+    fn ending_near(&self, file: &Place<'_>, at: usize) -> LineEnding {
         let before = at.checked_sub(1).and_then(|before| file.text.lines.get(before));
         let near = before.or(file.text.lines.get(at)).and_then(|line| line.ending());
         near.unwrap_or_else(|| local_ending(self.raw, &(self.raw.len()..self.raw.len())))

@@ -4,11 +4,8 @@ use std::collections::HashMap;
 use std::fmt;
 
 use super::Hunk;
-use crate::lines::Text;
+use crate::lines::{Text, occurrences};
 use crate::text::clip;
-
-/// A line that is nowhere in the file.
-const NOWHERE: u32 = u32::MAX;
 
 /// Positions of one line that are looked at when a place is guessed.
 const VOTES: usize = 200;
@@ -98,65 +95,29 @@ impl fmt::Display for BestPlace {
     }
 }
 
-/// The lines of a file by number.
-pub(super) struct Numbered<'t> {
+/// The lines of a file that hunks are looked for in.
+pub(super) struct Place<'t> {
     pub text: Text<'t>,
-    numbers: HashMap<&'t str, u32>,
-    lines: Vec<u32>,
 }
 
-impl<'t> Numbered<'t> {
+impl<'t> Place<'t> {
     pub(super) fn new(raw: &'t str) -> Self {
-        let text = Text::new(raw);
-        let mut numbers = HashMap::with_capacity(text.len());
-        let lines = text
-            .contents()
-            .map(|line| {
-                let next = u32::try_from(numbers.len()).unwrap_or(NOWHERE);
-                *numbers.entry(line).or_insert(next)
-            })
-            .collect();
-        Self { text, numbers, lines }
+        Self { text: Text::new(raw) }
     }
 
-    pub(super) fn numbers<'h>(&self, lines: impl Iterator<Item = &'h str>) -> Vec<u32> {
-        lines.map(|line| self.numbers.get(line).copied().unwrap_or(NOWHERE)).collect()
-    }
-
-    pub(super) fn stands_at(&self, block: &[u32], at: usize) -> bool {
-        self.lines.get(at..at.saturating_add(block.len())) == Some(block)
+    pub(super) fn stands_at(&self, block: &[&str], at: usize) -> bool {
+        at.checked_add(block.len()).is_some_and(|end| end <= self.text.len())
+            && block.iter().enumerate().all(|(index, line)| self.text.line(at + index) == *line)
     }
 
     /// Every place of a block, overlapping ones too, in linear time.
-    pub(super) fn places(&self, block: &[u32]) -> Vec<usize> {
-        if block.is_empty() || block.contains(&NOWHERE) {
-            return Vec::new();
-        }
-        let at = |index: usize| block.get(index).copied();
-        // Length of the longest beginning of the block that ends at each position of it.
-        let mut borders = vec![0usize; block.len()];
-        let mut length = 0;
-        for index in 1..block.len() {
-            while length > 0 && at(index) != at(length) {
-                length = borders.get(length - 1).copied().unwrap_or(0);
-            }
-            length += usize::from(at(index) == at(length));
-            if let Some(border) = borders.get_mut(index) {
-                *border = length;
-            }
-        }
-        let (mut places, mut length) = (Vec::new(), 0);
-        for (index, line) in self.lines.iter().enumerate() {
-            while length > 0 && Some(*line) != at(length) {
-                length = borders.get(length - 1).copied().unwrap_or(0);
-            }
-            length += usize::from(Some(*line) == at(length));
-            if length == block.len() {
-                places.push(index + 1 - length);
-                length = borders.get(length - 1).copied().unwrap_or(0);
-            }
-        }
-        places
+    pub(super) fn all(&self, block: &[&str]) -> Vec<usize> {
+        occurrences(
+            (self.text.len(), block.len()),
+            |at, index| block.get(index).is_some_and(|line| self.text.line(at) == *line),
+            |one, other| block.get(one) == block.get(other),
+            true,
+        )
     }
 
     /// What to say about a hunk whose lines are not at one place.
@@ -164,7 +125,7 @@ impl<'t> Numbered<'t> {
         &self,
         path: &str,
         hunk: &Hunk,
-        block: &[u32],
+        block: &[&str],
         places: &[usize],
     ) -> HunkContextError {
         let mut error = HunkContextError {
@@ -177,8 +138,7 @@ impl<'t> Numbered<'t> {
         };
         if places.is_empty() {
             let claimed = usize::try_from(hunk.old_start).unwrap_or(usize::MAX).saturating_sub(1);
-            let lines: Vec<&str> = hunk.old_lines().collect();
-            error.best = self.best(&lines, block, claimed);
+            error.best = self.best(block, claimed);
             error.applied_at = self.applied_at(hunk);
         }
         error
@@ -186,7 +146,7 @@ impl<'t> Numbered<'t> {
 
     /// Where the file already holds what the hunk is to make of it.
     fn applied_at(&self, hunk: &Hunk) -> Option<usize> {
-        let after = self.numbers(hunk.new_lines());
+        let after: Vec<&str> = hunk.new_lines().collect();
         let claimed = usize::try_from(hunk.new_start).unwrap_or(usize::MAX).saturating_sub(1);
         if after.is_empty() {
             return None;
@@ -194,17 +154,17 @@ impl<'t> Numbered<'t> {
         if self.stands_at(&after, claimed) {
             return Some(claimed + 1);
         }
-        match self.places(&after).as_slice() {
+        match self.all(&after).as_slice() {
             [place] => Some(place + 1),
             _ => None,
         }
     }
 
     /// The place where most lines are equal, by votes of the lines that are in the file.
-    fn best(&self, lines: &[&str], block: &[u32], claimed: usize) -> Option<BestPlace> {
-        let mut positions: HashMap<u32, Vec<usize>> = HashMap::new();
-        for (position, line) in self.lines.iter().enumerate() {
-            positions.entry(*line).or_default().push(position);
+    fn best(&self, block: &[&str], claimed: usize) -> Option<BestPlace> {
+        let mut positions: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (position, line) in self.text.contents().enumerate() {
+            positions.entry(line).or_default().push(position);
         }
         let mut votes: HashMap<usize, usize> = HashMap::new();
         for (index, line) in block.iter().enumerate() {
@@ -218,7 +178,10 @@ impl<'t> Numbered<'t> {
         let (start, _) = votes.into_iter().max_by_key(|(start, count)| {
             (*count, std::cmp::Reverse(start.abs_diff(claimed)), std::cmp::Reverse(*start))
         })?;
-        let same = |index: usize| self.lines.get(start + index) == block.get(index);
+        let same = |index: usize| {
+            start + index < self.text.len()
+                && block.get(index).is_some_and(|line| self.text.line(start + index) == *line)
+        };
         let equal = (0..block.len()).filter(|index| same(*index)).count();
         let differs = (0..block.len()).find(|index| !same(*index))?;
         Some(BestPlace {
@@ -226,7 +189,7 @@ impl<'t> Numbered<'t> {
             equal,
             of: block.len(),
             differs_at: start + differs + 1,
-            expected: lines.get(differs).copied().unwrap_or_default().to_owned(),
+            expected: block.get(differs).copied().unwrap_or_default().to_owned(),
             found: (start + differs < self.text.len())
                 .then(|| self.text.line(start + differs).to_owned()),
         })
@@ -235,8 +198,6 @@ impl<'t> Numbered<'t> {
 
 /// The place of a text that is most like some lines, if any of them stands in it.
 pub(crate) fn closest(content: &str, lines: &str) -> Option<BestPlace> {
-    let file = Numbered::new(content);
     let lines: Vec<&str> = Text::new(lines).contents().collect();
-    let block = file.numbers(lines.iter().copied());
-    file.best(&lines, &block, 0)
+    Place::new(content).best(&lines, 0)
 }

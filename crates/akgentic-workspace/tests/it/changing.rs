@@ -15,10 +15,9 @@ async fn field_a01_no_tool_touches_bytes_it_was_not_asked_about() {
     tree.put("latin", latin);
     let tools = bind(WorkspaceTool::at(tree.root())).await;
     let edit = json!({"path": "latin", "old_string": "x = 1", "new_string": "x = 2"});
-    for (name, args) in [
-        ("workspace_edit", edit.clone()),
-        ("workspace_multi_edit", json!({"edits": [edit]})),
-    ] {
+    for (name, args) in
+        [("workspace_edit", edit.clone()), ("workspace_multi_edit", json!({"edits": [edit]}))]
+    {
         let error = call(&tools, name, args).await.expect_err(name);
         assert!(error.to_string().contains("is not UTF-8 text"), "{error}");
     }
@@ -34,7 +33,8 @@ async fn field_a07_a_patch_is_applied_as_a_whole_or_not_at_all() {
     tree.put("a", "1\n");
     tree.put("b", "1\n");
     let tools = bind(WorkspaceTool::at(tree.root())).await;
-    let good = "--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+x\n--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-1\n";
+    let good =
+        "--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+x\n--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-1\n";
     for bad in [
         "--- a/missing\n+++ b/missing\n@@ -1 +1 @@\n-1\n+2\n",
         "--- a/b\n+++ b/b\n@@ -1 +1 @@\n-7\n+2\n",
@@ -59,7 +59,8 @@ async fn field_c01_cuts_fall_between_characters() {
     let tools = bind(WorkspaceTool::at(tree.root())).await;
     let found = call(&tools, "workspace_grep", json!({"pattern": "needle"})).await.expect("found");
     assert!(found.contains(" [... around the match: ") && found.contains("👍needle ...]"));
-    let args = json!({"path": "long", "old_string": "needle", "new_string": "x", "replace_all": true});
+    let args =
+        json!({"path": "long", "old_string": "needle", "new_string": "x", "replace_all": true});
     let diff = call(&tools, "workspace_edit", args).await.expect("edited");
     assert!(diff.len() < 70_000, "{}", diff.len());
 }
@@ -73,7 +74,8 @@ async fn field_d04_a_long_diff_is_cut_at_a_line_and_says_so() {
     }
     tree.put("long", text);
     let tools = bind(WorkspaceTool::at(tree.root())).await;
-    let args = json!({"path": "long", "old_string": "file", "new_string": "x", "replace_all": true});
+    let args =
+        json!({"path": "long", "old_string": "file", "new_string": "x", "replace_all": true});
     let answer = call(&tools, "workspace_edit", args).await.expect("edited");
     let mut last = answer.lines().rev();
     assert_eq!(last.next(), Some("[... replaced in 5000 places ...]"));
