@@ -149,11 +149,32 @@ impl ToolCard for WorkspaceTool {
             if let Some(param) = self.workspace_list.on(Channel::ToolCall) {
                 bound.tools.push(tools::list(&files, &param));
             }
+            if let Some(param) = self.workspace_glob.on(Channel::ToolCall) {
+                bound.tools.push(tools::glob(&files, &param));
+            }
+            if let Some(param) = self.workspace_grep.on(Channel::ToolCall) {
+                bound.tools.push(tools::grep(&files, &param));
+            }
             if self.read_only {
                 return Ok(bound);
             }
             if let Some(param) = self.workspace_write.on(Channel::ToolCall) {
                 bound.tools.push(tools::write(&files, &param));
+            }
+            if let Some(param) = self.workspace_delete.on(Channel::ToolCall) {
+                bound.tools.push(tools::delete(&files, &param));
+            }
+            if let Some(param) = self.workspace_edit.on(Channel::ToolCall) {
+                bound.tools.push(tools::edit(&files, &param));
+            }
+            if let Some(param) = self.workspace_multi_edit.on(Channel::ToolCall) {
+                bound.tools.push(tools::multi_edit(&files, &param));
+            }
+            if let Some(param) = self.workspace_patch.on(Channel::ToolCall) {
+                bound.tools.push(tools::patch(&files, &param));
+            }
+            if let Some(param) = self.workspace_mkdir.on(Channel::ToolCall) {
+                bound.tools.push(tools::mkdir(&files, &param));
             }
             Ok(bound)
         })

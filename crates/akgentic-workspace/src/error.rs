@@ -72,6 +72,14 @@ pub enum FileFault {
         /// What the bytes look like.
         guess: &'static str,
     },
+    /// The file is too large to be changed in parts.
+    #[error("has {size} bytes, at most {most} can be edited")]
+    TooLarge {
+        /// Bytes of the file.
+        size: u64,
+        /// Most bytes.
+        most: u64,
+    },
     /// The operating system refused, although the path is legal.
     #[error("permission denied by the system")]
     Denied,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::admission::{Admitted, LastLink, Place, RelPath};
 use crate::error::{FileError, FileFault};
-use crate::root::{Child, Directory, Kind, OpenFault, Root, Status};
+use crate::root::{Child, Directory, Kind, Modified, OpenFault, Root, Status};
 use crate::staging::Staged;
 
 /// How often an operation starts again when its target turns into something else meanwhile.
@@ -46,6 +46,17 @@ pub struct OpenFile {
     pub rel: RelPath,
     /// Its size when it was opened.
     pub size: u64,
+    /// When it was changed last, as it was opened.
+    pub(crate) modified: Modified,
+}
+
+impl OpenFile {
+    /// Its bytes, as many as it had when it was opened.
+    pub(crate) fn read(self) -> Result<Vec<u8>, FileFault> {
+        let mut data = Vec::with_capacity(usize::try_from(self.size).unwrap_or(0));
+        self.file.take(self.size).read_to_end(&mut data)?;
+        Ok(data)
+    }
 }
 
 impl Filesystem {
@@ -74,19 +85,15 @@ impl Filesystem {
             Place::BelowFile => Err(FileFault::NotADirectory.into()),
             Place::Entry { parent, name, .. } => {
                 let (file, status) = parent.open_file(&name).map_err(|fault| open_fault(&fault))?;
-                Ok(OpenFile { file, rel: admitted.rel, size: status.size })
+                let Status { size, modified, .. } = status;
+                Ok(OpenFile { file, rel: admitted.rel, size, modified })
             }
         })
     }
 
     /// The bytes of a file.
     pub fn read(&self, path: &str) -> Result<Vec<u8>, FileError> {
-        let open = self.open(path)?;
-        let mut data = Vec::with_capacity(usize::try_from(open.size).unwrap_or(0));
-        match open.file.take(open.size).read_to_end(&mut data) {
-            Ok(_) => Ok(data),
-            Err(error) => Err(FileError::new(path, error.into())),
-        }
+        self.open(path)?.read().map_err(|fault| FileError::new(path, fault))
     }
 
     /// Replaces or creates a file, with its parents: the whole content is there, or nothing of it.
@@ -116,6 +123,35 @@ impl Filesystem {
                 })?;
             Ok(admitted.rel)
         })
+    }
+
+    /// A file that is complete beside its target and can take its name.
+    pub(crate) fn stage(
+        &self,
+        path: &str,
+        data: &[u8],
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> Result<(RelPath, Staged), FileError> {
+        self.steadily(path, |admitted| {
+            let (parent, name, replaces) = place_for_file(admitted.place)?;
+            match Staged::write(parent, name, data, replaces, self.durable, is_cancelled) {
+                Ok(staged) => Ok((admitted.rel, staged)),
+                Err(FileFault::NotFound) => Err(Stumble::Changed),
+                Err(other) => Err(other.into()),
+            }
+        })
+    }
+
+    /// The directory and name of a file or link that can be removed; of a link the link itself.
+    pub(crate) fn removable(&self, path: &str) -> Result<(Directory, OsString), FileError> {
+        let admitted = self.root.admit(path, LastLink::Keep)?;
+        let fault = match admitted.place {
+            Place::Directory(_) => FileFault::IsDirectory,
+            Place::Absent { .. } => FileFault::NotFound,
+            Place::BelowFile => FileFault::NotADirectory,
+            Place::Entry { parent, name, .. } => return Ok((parent, name)),
+        };
+        Err(FileError::new(path, fault))
     }
 
     /// Removes a file or a link; of a link the link itself.

@@ -1,23 +1,35 @@
 #![doc = include_str!("../README.md")]
 
 mod admission;
+mod batch;
 mod card;
+pub mod diff;
+pub mod edit;
 mod error;
 mod filesystem;
+pub mod glob;
+pub mod grep;
 mod kinds;
+mod lines;
 pub mod list;
 mod location;
+pub mod media;
+mod mutation;
 pub mod params;
+pub mod patch;
 pub mod read;
 pub mod refusal;
 mod resource;
 mod root;
+pub mod similarity;
 mod staging;
+mod sweep;
 pub mod text;
 mod tools;
 pub mod write;
 
 pub use admission::RelPath;
+pub use batch::WriteEntry;
 pub use card::WorkspaceTool;
 pub use error::{EscapeRoute, FileError, FileFault, LINKS_MAX, NAME_MAX, PATH_MAX, SpecialFile};
 pub use filesystem::{FileEntry, Filesystem, OpenFile};
@@ -26,6 +38,8 @@ pub use location::{BASE_VARIABLE, DEFAULT_BASE, WorkspaceNameError, check_name, 
 pub use resource::{Resource, ResourceError, ResourceType};
 pub use root::Root;
 pub use staging::{STEM_BYTES, is_staging_name};
+pub use sweep::ABANDONED_AFTER;
+pub use tools::EditItem;
 
 /// Registers the types of this crate; call it where nothing else of the crate is used.
 pub fn register() {

@@ -144,7 +144,7 @@ impl Default for WorkspaceGlob {
         Self { instructions: None, expose: Exposure::TOOL_CALL, max_results: 100 }
     }
 }
-tool_param!(WorkspaceGlob = "akgentic.tool.workspace.tool.WorkspaceGlob", served: []);
+tool_param!(WorkspaceGlob = "akgentic.tool.workspace.tool.WorkspaceGlob", served: [ToolCall]);
 
 /// Configures `workspace_grep`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -172,7 +172,7 @@ impl Default for WorkspaceGrep {
         }
     }
 }
-tool_param!(WorkspaceGrep = "akgentic.tool.workspace.tool.WorkspaceGrep", served: []);
+tool_param!(WorkspaceGrep = "akgentic.tool.workspace.tool.WorkspaceGrep", served: [ToolCall]);
 
 /// Configures `workspace_exec` and `workspace_exec_result`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -255,13 +255,13 @@ plain_params! {
     /// Configures `workspace_write`.
     WorkspaceWrite = "akgentic.tool.workspace.tool.WorkspaceWrite", on: ToolCall, served: [ToolCall];
     /// Configures `workspace_delete`.
-    WorkspaceDelete = "akgentic.tool.workspace.tool.WorkspaceDelete", on: ToolCall, served: [];
+    WorkspaceDelete = "akgentic.tool.workspace.tool.WorkspaceDelete", on: ToolCall, served: [ToolCall];
     /// Configures `workspace_edit`.
-    WorkspaceEdit = "akgentic.tool.workspace.tool.WorkspaceEdit", on: ToolCall, served: [];
+    WorkspaceEdit = "akgentic.tool.workspace.tool.WorkspaceEdit", on: ToolCall, served: [ToolCall];
     /// Configures `workspace_multi_edit`.
-    WorkspaceMultiEdit = "akgentic.tool.workspace.tool.WorkspaceMultiEdit", on: ToolCall, served: [];
+    WorkspaceMultiEdit = "akgentic.tool.workspace.tool.WorkspaceMultiEdit", on: ToolCall, served: [ToolCall];
     /// Configures `workspace_patch`.
-    WorkspacePatch = "akgentic.tool.workspace.tool.WorkspacePatch", on: ToolCall, served: [];
+    WorkspacePatch = "akgentic.tool.workspace.tool.WorkspacePatch", on: ToolCall, served: [ToolCall];
     /// Configures `workspace_mkdir`.
-    WorkspaceMkdir = "akgentic.tool.workspace.tool.WorkspaceMkdir", on: ToolCall, served: [];
+    WorkspaceMkdir = "akgentic.tool.workspace.tool.WorkspaceMkdir", on: ToolCall, served: [ToolCall];
 }

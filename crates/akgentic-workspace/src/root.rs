@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RawMode, Stat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RawMode, RenameFlags, Stat};
 use rustix::io::Errno;
 
 use crate::error::SpecialFile;
@@ -105,19 +105,24 @@ impl Kind {
     }
 }
 
-/// Kind, size and permission bits of one name.
+/// When something was changed: seconds and nanoseconds since 1970.
+pub(crate) type Modified = (i64, i64);
+
+/// Kind, size, time and permission bits of one name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Status {
     pub kind: Kind,
     pub size: u64,
     pub mode: RawMode,
+    pub modified: Modified,
 }
 
 impl From<Stat> for Status {
     fn from(stat: Stat) -> Self {
         let kind = Kind::of(FileType::from_raw_mode(stat.st_mode as RawMode));
         let size = u64::try_from(stat.st_size).unwrap_or(0);
-        Self { kind, size, mode: stat.st_mode as RawMode }
+        let modified = (stat.st_mtime, i64::try_from(stat.st_mtime_nsec).unwrap_or(0));
+        Self { kind, size, mode: stat.st_mode as RawMode, modified }
     }
 }
 
@@ -151,6 +156,12 @@ impl Directory {
         if before.kind != Kind::Regular {
             return Err(OpenFault::Kind(before.kind));
         }
+        self.open_listed(name)
+    }
+
+    /// Opens a file that a listing says is regular; what took its place is neither followed nor
+    /// waited for.
+    pub(crate) fn open_listed(&self, name: &OsStr) -> Result<(File, Status), OpenFault> {
         let flags =
             OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let handle = rustix::fs::openat(self, name, flags, Mode::empty())?;
@@ -179,6 +190,31 @@ impl Directory {
     /// Gives `from` the name `to`, in place of what had it.
     pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> Result<(), Errno> {
         rustix::fs::renameat(self, from, self, to)
+    }
+
+    /// Gives `from` the name `to`, which nothing may have.
+    pub(crate) fn rename_new(&self, from: &OsStr, to: &OsStr) -> Result<(), Errno> {
+        match self.rename_with(from, to, RenameFlags::NOREPLACE) {
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                self.link(from, to)?;
+                self.unlink(from)
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Two names change places.
+    pub(crate) fn exchange(&self, one: &OsStr, other: &OsStr) -> Result<(), Errno> {
+        self.rename_with(one, other, RenameFlags::EXCHANGE)
+    }
+
+    fn rename_with(&self, from: &OsStr, to: &OsStr, flags: RenameFlags) -> Result<(), Errno> {
+        rustix::fs::renameat_with(self, from, self, to, flags)
+    }
+
+    /// Gives a file a second name.
+    pub(crate) fn link(&self, from: &OsStr, to: &OsStr) -> Result<(), Errno> {
+        rustix::fs::linkat(self, from, self, to, AtFlags::empty())
     }
 
     /// Removes a name that is no directory; of a link the link itself.

@@ -31,6 +31,14 @@ impl LineEnding {
         }
     }
 
+    /// The characters themselves.
+    pub const fn chars(self) -> &'static str {
+        match self {
+            Self::Lf => "\n",
+            Self::Crlf => "\r\n",
+        }
+    }
+
     /// Its text on the wire: `lf` or `crlf`.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -73,6 +81,11 @@ pub fn keep_ending<'t>(proposed: &'t str, live: Option<&[u8]>) -> Cow<'t, str> {
         Some(Ok(live)) => LineEnding::detect(live).apply(proposed),
         Some(Err(_)) | None => proposed.into(),
     }
+}
+
+/// White space: what Unicode says, and four separators more.
+pub(crate) fn is_blank(character: char) -> bool {
+    character.is_whitespace() || matches!(character, '\u{1c}'..='\u{1f}')
 }
 
 /// The longest beginning of `text` with at most `limit` characters.

@@ -18,19 +18,29 @@ pub fn write_text(
     content: &str,
     is_cancelled: &dyn Fn() -> bool,
 ) -> Result<RelPath, FileError> {
-    let text = match files.open(path) {
+    let text = with_ending_of_file(files, path, content, is_cancelled)?;
+    files.write_unless(path, text.as_bytes(), is_cancelled)
+}
+
+/// The text that is to replace the file at `path`, with the line ending that the file has.
+pub(crate) fn with_ending_of_file<'t>(
+    files: &Filesystem,
+    path: &str,
+    content: &'t str,
+    is_cancelled: &dyn Fn() -> bool,
+) -> Result<Cow<'t, str>, FileError> {
+    match files.open(path) {
         Ok(live) => match ending_of(live, is_cancelled) {
-            Ok(Some(ending)) => ending.apply(content),
-            Ok(None) => Cow::Borrowed(content),
-            Err(fault) => return Err(FileError::new(path, fault)),
+            Ok(Some(ending)) => Ok(ending.apply(content)),
+            Ok(None) => Ok(Cow::Borrowed(content)),
+            Err(fault) => Err(FileError::new(path, fault)),
         },
         Err(error) => match error.fault {
             // The write itself tells what it makes of these.
-            FileFault::NotFound | FileFault::Denied => Cow::Borrowed(content),
-            _ => return Err(error),
+            FileFault::NotFound | FileFault::Denied => Ok(Cow::Borrowed(content)),
+            _ => Err(error),
         },
-    };
-    files.write_unless(path, text.as_bytes(), is_cancelled)
+    }
 }
 
 /// The line ending of a file, if the file is UTF-8.

@@ -6,6 +6,10 @@
 mod card;
 
 #[cfg(test)]
+#[path = "vectors/edits.rs"]
+mod edits;
+
+#[cfg(test)]
 #[path = "vectors/folder.rs"]
 mod folder;
 
@@ -14,8 +18,16 @@ mod folder;
 mod files;
 
 #[cfg(test)]
+#[path = "vectors/patches.rs"]
+mod patches;
+
+#[cfg(test)]
 #[path = "vectors/replay.rs"]
 mod replay;
+
+#[cfg(test)]
+#[path = "vectors/search.rs"]
+mod search;
 
 #[cfg(test)]
 #[path = "vectors/tools.rs"]

@@ -2,11 +2,23 @@
 #![allow(clippy::disallowed_methods, reason = "tests stand outside of the root")]
 
 #[cfg(test)]
+mod batches;
+#[cfg(test)]
+mod changing;
+#[cfg(test)]
+mod editing;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod listing;
 #[cfg(test)]
+mod patching;
+#[cfg(test)]
 mod reading;
+#[cfg(test)]
+mod scenarios;
+#[cfg(test)]
+mod searching;
 #[cfg(test)]
 mod tools;
 #[cfg(test)]

@@ -13,22 +13,38 @@ use serde_json::{Value, json};
 
 use crate::tree::{SECRET, Tree};
 
-async fn bind(card: WorkspaceTool) -> BoundTools {
+pub(crate) async fn bind(card: WorkspaceTool) -> BoundTools {
     let factory = ToolFactory::new(vec![AnyCard::from(card)]);
     factory.bind(&Observer::unattached().build()).await.expect("bound")
 }
 
-async fn call(tools: &BoundTools, name: &str, args: Value) -> Result<String, ToolError> {
+pub(crate) async fn call(tools: &BoundTools, name: &str, args: Value) -> Result<String, ToolError> {
     let content = tools.tool(name).expect(name).call(args, ToolCall::default()).await?;
     Ok(content.as_text().expect("text").to_owned())
 }
 
 /// The call of every tool that takes a path.
-fn calls(path: &str) -> [(&'static str, Value); 3] {
+fn calls(path: &str) -> [(&'static str, Value); 9] {
+    let edit = json!({"path": path, "old_string": "x", "new_string": "y"});
     [
         ("workspace_read", json!({"path": path})),
         ("workspace_list", json!({"path": path, "depth": 0})),
+        ("workspace_glob", json!({"path": path, "pattern": "**"})),
+        ("workspace_grep", json!({"path": path, "pattern": "."})),
         ("workspace_write", json!({"path": path, "content": "x"})),
+        ("workspace_delete", json!({"path": format!("{path}/x")})),
+        ("workspace_edit", edit.clone()),
+        ("workspace_multi_edit", json!({"edits": [edit]})),
+        ("workspace_mkdir", json!({"path": path})),
+    ]
+}
+
+/// Patches that would create, change and delete the file at a path.
+fn patches(path: &str) -> [String; 3] {
+    [
+        format!("--- /dev/null\n+++ {path}\n@@ -0,0 +1 @@\n+x\n"),
+        format!("--- {path}\n+++ {path}\n@@ -1 +1 @@\n-x\n+y\n"),
+        format!("--- {path}\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"),
     ]
 }
 
@@ -38,10 +54,21 @@ async fn a_card_yields_what_this_version_has() {
     let observer = Observer::unattached().build();
     let bound = WorkspaceTool::at(tree.root()).bind(&observer).await.expect("bound");
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    let tools = names(&["workspace_read", "workspace_list", "workspace_write"]);
+    let tools = names(&[
+        "workspace_read",
+        "workspace_list",
+        "workspace_glob",
+        "workspace_grep",
+        "workspace_write",
+        "workspace_delete",
+        "workspace_edit",
+        "workspace_multi_edit",
+        "workspace_patch",
+        "workspace_mkdir",
+    ]);
     assert_eq!(bound.offers(), Offers { tools, ..Offers::default() });
     let read_only = WorkspaceTool { read_only: true, ..WorkspaceTool::at(tree.root()) };
-    let tools = names(&["workspace_read", "workspace_list"]);
+    let tools = names(&["workspace_read", "workspace_list", "workspace_glob", "workspace_grep"]);
     let bound = read_only.bind(&observer).await.expect("bound");
     assert_eq!(bound.offers(), Offers { tools, ..Offers::default() });
 }
@@ -66,13 +93,7 @@ async fn what_is_not_in_this_version_is_reported_once() {
         [
             ("workspace_view", Channel::ToolCall),
             ("workspace_list", Channel::LlmContext),
-            ("workspace_grep", Channel::ToolCall),
             ("expand_media_refs", Channel::Command),
-            ("workspace_delete", Channel::ToolCall),
-            ("workspace_edit", Channel::ToolCall),
-            ("workspace_multi_edit", Channel::ToolCall),
-            ("workspace_patch", Channel::ToolCall),
-            ("workspace_mkdir", Channel::ToolCall),
         ]
     );
 }
@@ -104,6 +125,32 @@ async fn field_a05_every_tool_refuses_every_escape() {
             assert!(text.starts_with(refusal::PATH_ESCAPE), "{name} {path}: {text}");
             assert!(text.contains(path) && !text.contains(SECRET.trim()), "{name} {path}: {text}");
         }
+        for (patch, may_delete) in patches(path).into_iter().zip([false, false, true]) {
+            // Of a link that is the last name, the link itself is deleted; it is not tried here.
+            if may_delete && matches!(path, "file") {
+                continue;
+            }
+            let text = call(&tools, "workspace_patch", json!({"patch_text": patch})).await;
+            let text = text.expect("an answer");
+            assert!(text.starts_with("[ERROR] ") && text.contains(refusal::PATH_ESCAPE), "{text}");
+        }
+    }
+    // Neither a pattern nor what it finds leads out.
+    for pattern in ["../**", "folder/../../ws2/*", "/etc/*", "{..,x}/*"] {
+        for (name, args) in [
+            ("workspace_glob", json!({"pattern": pattern})),
+            ("workspace_grep", json!({"pattern": ".", "include": pattern})),
+        ] {
+            let error = call(&tools, name, args).await.expect_err(pattern);
+            assert!(error.is_retriable(), "{name} {pattern}: {error}");
+        }
+    }
+    for (name, args) in [
+        ("workspace_glob", json!({"pattern": "*/*"})),
+        ("workspace_grep", json!({"pattern": "secret"})),
+    ] {
+        let text = call(&tools, name, args).await.expect(name);
+        assert!(!text.contains("secret"), "{name}: {text}");
     }
     tree.assert_outside_untouched();
 }
@@ -118,9 +165,21 @@ async fn every_tool_answers_impossible_paths_retriably() {
     let (long, deep) = ("n".repeat(300), "d/".repeat(4000));
     for path in ["a\0b", long.as_str(), deep.as_str(), "loop", "loop/x", "file/x", "zero"] {
         for (name, args) in calls(path) {
+            // Nothing is found where no directory is; that is an answer.
+            let searches = matches!(name, "workspace_glob" | "workspace_grep");
+            if searches && path == "file/x" {
+                continue;
+            }
             let error = call(&tools, name, args).await.expect_err(name);
             assert!(error.is_retriable(), "{name} {path:?}: {error}");
             assert!(error.to_string().len() < 500, "a refusal stays short: {error}");
+        }
+        for patch in patches(path) {
+            if patch.contains("/dev/null\n@@") && matches!(path, "loop" | "zero") {
+                continue;
+            }
+            let text = call(&tools, "workspace_patch", json!({"patch_text": patch})).await;
+            assert!(text.expect("an answer").starts_with("[ERROR] "), "{path:?}");
         }
     }
 }
@@ -190,7 +249,8 @@ async fn a_cancelled_call_changes_nothing() {
     let tree = Tree::new();
     tree.put("a", "old");
     let tools = bind(WorkspaceTool::at(tree.root())).await;
-    for (name, args) in calls("a").into_iter().filter(|(name, _)| *name != "workspace_list") {
+    let takes_files = |name: &str| !matches!(name, "workspace_list" | "workspace_mkdir");
+    for (name, args) in calls("a").into_iter().filter(|(name, _)| takes_files(name)) {
         let cancelled = ToolCall::default();
         cancelled.cancel.cancel();
         let error = tools.tool(name).expect(name).call(args, cancelled).await.expect_err(name);

@@ -8,7 +8,8 @@ use akgentic_workspace::params::{
     WorkspaceGrep, WorkspaceList, WorkspaceMkdir, WorkspaceMultiEdit, WorkspacePatch,
     WorkspaceRead, WorkspaceView, WorkspaceWrite,
 };
-use akgentic_workspace::{FileEntry, Resource, WorkspaceTool};
+use akgentic_workspace::patch::{FilePatch, Hunk};
+use akgentic_workspace::{EditItem, FileEntry, Resource, WorkspaceTool};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -68,8 +69,9 @@ fn load(model: &str, json: Value) -> Result<Loaded, Stop> {
         "Resource" => record::<Resource>(json),
         "DocumentReader" => plain::<DocumentReader>(json),
         "FileEntry" => plain::<FileEntry>(json),
-        "EditItem" => return Err(Stop::NotYet("edit")),
-        "Hunk" | "FilePatch" => return Err(Stop::NotYet("patch")),
+        "EditItem" => plain::<EditItem>(json),
+        "Hunk" => plain::<Hunk>(json),
+        "FilePatch" => plain::<FilePatch>(json),
         other => return Err(format!("unknown model {other}").into()),
     })
 }

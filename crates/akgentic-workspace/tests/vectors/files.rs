@@ -2,10 +2,11 @@
 
 use std::ffi::OsStr;
 
+use akgentic_workspace::edit::FUZZY_THRESHOLD;
 use akgentic_workspace::text::{LineEnding, keep_ending};
 use akgentic_workspace::{
     DEFAULT_BASE, DOCUMENT_EXTENSIONS, FileError, FileFault, STEM_BYTES, TEXT_EXTENSIONS,
-    is_staging_name, refusal, workspace_path,
+    WriteEntry, is_staging_name, refusal, workspace_path,
 };
 use serde_json::{Value, json};
 
@@ -100,9 +101,6 @@ fn root(case: &Value) -> Result<(), String> {
 pub(crate) fn fs_ops(case: &Value) -> Outcome {
     let (input, expect) = (&case["input"], &case["expect"]);
     let ops = input["ops"].as_array().expect("ops");
-    if ops.iter().any(|op| op["op"] == "write_many") {
-        return Err(crate::replay::Stop::NotYet("write_many"));
-    }
     let folder = Folder::new(&input["tree"]);
     let results: Vec<Value> = ops.iter().map(|op| run(&folder, op)).collect();
     let mut want = expect.clone();
@@ -126,6 +124,16 @@ pub(crate) fn fs_ops(case: &Value) -> Outcome {
 
 fn run(folder: &Folder, op: &Value) -> Value {
     let files = folder.files();
+    if op["op"] == "write_many" {
+        let entries = op["entries"].as_array().expect("entries").iter().map(|entry| WriteEntry {
+            path: folder.fill(entry["path"].as_str().expect("a path")),
+            data: content(entry),
+        });
+        return match files.write_many(&entries.collect::<Vec<_>>()) {
+            Ok(_) => json!({"ok": null}),
+            Err(error) => failed(&error),
+        };
+    }
     let path = folder.fill(op["path"].as_str().expect("a path"));
     let outcome = match op["op"].as_str().expect("an op") {
         "write" => files.write(&path, &content(op)).map(|_| Value::Null),
@@ -186,7 +194,7 @@ pub(crate) fn constants(case: &Value) -> Outcome {
         "default_workspaces_root" => json!(DEFAULT_BASE),
         "path_escape_message" => json!(refusal::PATH_ESCAPE),
         "image_save_formats" => return Err(crate::replay::Stop::NotYet("view")),
-        "fuzzy_threshold" => return Err(crate::replay::Stop::NotYet("edit")),
+        "fuzzy_threshold" => json!(FUZZY_THRESHOLD),
         "no_text_placeholder" => return Err(crate::replay::Stop::NotYet("documents")),
         other => return Err(format!("unknown constant {other}").into()),
     };

@@ -3,8 +3,11 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
 
 use akgentic_workspace::{Filesystem, Root, is_staging_name};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -15,6 +18,11 @@ pub(crate) struct Folder {
 impl Folder {
     /// A root named `ws` with this tree in it, and siblings with secrets.
     pub(crate) fn new(tree: &Value) -> Self {
+        Self::with_outside(tree, &Value::Null)
+    }
+
+    /// [`Folder::new`] with more files beside the root.
+    pub(crate) fn with_outside(tree: &Value, outside: &Value) -> Self {
         let outer = tempfile::tempdir().expect("a folder");
         let folder = Self { outer };
         fs::create_dir(folder.root()).expect("the root");
@@ -23,7 +31,10 @@ impl Folder {
             fs::write(folder.outer.path().join(sibling).join("secret"), "x").expect("a secret");
         }
         for entry in tree.as_array().into_iter().flatten() {
-            folder.make(entry);
+            folder.make(&folder.root(), entry);
+        }
+        for entry in outside.as_array().into_iter().flatten() {
+            folder.make(folder.outer.path(), entry);
         }
         folder
     }
@@ -41,8 +52,8 @@ impl Folder {
         text.replace("<ROOT>", self.root().to_str().expect("text"))
     }
 
-    fn make(&self, entry: &Value) {
-        let path = self.root().join(entry["path"].as_str().expect("a path"));
+    fn make(&self, below: &Path, entry: &Value) {
+        let path = below.join(entry["path"].as_str().expect("a path"));
         fs::create_dir_all(path.parent().expect("a parent")).expect("parents");
         match entry["type"].as_str() {
             Some("dir") => fs::create_dir_all(&path).expect("a directory"),
@@ -55,6 +66,11 @@ impl Folder {
         if let Some(mode) = entry["mode"].as_str() {
             let mode = u32::from_str_radix(mode, 8).expect("a mode");
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("a mode");
+        }
+        if let Some(seconds) = entry["mtime"].as_u64() {
+            let time = UNIX_EPOCH + Duration::from_secs(seconds);
+            let file = fs::File::open(&path).expect("the file");
+            file.set_modified(time).expect("a time");
         }
     }
 
@@ -129,7 +145,10 @@ fn collect(folder: &Path, below: &Path, entries: &mut Vec<Value>) {
             let bytes = fs::read(entry.path()).expect("a file");
             match String::from_utf8(bytes) {
                 Ok(text) => entries.push(json!({"path": name, "content": text})),
-                Err(_) => entries.push(json!({"path": name, "content_b64": "…"})),
+                Err(bad) => {
+                    let coded = STANDARD.encode(bad.as_bytes());
+                    entries.push(json!({"path": name, "content_b64": coded}));
+                }
             }
         }
     }

@@ -1,24 +1,22 @@
-//! The tools as the model calls them.
+//! `workspace_read` and `workspace_list`.
 
 use std::borrow::Cow;
 use std::io::Read as _;
 
-use akgentic_tool_core::{
-    CallStopped, Content, Tool, ToolCall, ToolDefinition, ToolError, arguments_schema,
-};
+use akgentic_tool_core::{CallStopped, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
+use super::tool;
 use crate::error::{FileError, FileFault};
 use crate::filesystem::Filesystem;
 use crate::kinds::{FileKind, suffix};
 use crate::list::list_directory;
-use crate::params::{WorkspaceList, WorkspaceRead, WorkspaceWrite};
+use crate::mutation::failed;
+use crate::params::{WorkspaceList, WorkspaceRead};
 use crate::read::{PageLimits, Window, read_page};
 use crate::refusal;
-use crate::write::write_text;
 
 #[derive(Deserialize, JsonSchema)]
 struct ReadArgs {
@@ -44,14 +42,6 @@ struct ListArgs {
     /// 1 for the entries of the directory, 0 for the whole tree, N for a tree of N levels.
     #[serde(default = "one")] // the default of the card takes its place
     depth: i64,
-}
-
-#[derive(Deserialize, JsonSchema)]
-struct WriteArgs {
-    /// Path of the file, relative to the workspace; missing directories are created.
-    path: String,
-    /// The whole content of the file.
-    content: String,
 }
 
 fn one() -> i64 {
@@ -162,87 +152,4 @@ pub(crate) fn list(files: &Filesystem, param: &WorkspaceList) -> Tool {
             })
         });
     tool.with_instructions(param.instructions.as_deref())
-}
-
-/// `workspace_write`
-pub(crate) fn write(files: &Filesystem, param: &WorkspaceWrite) -> Tool {
-    let description = "Writes a whole text file in the workspace: creates it, with missing \
-        directories, or replaces all that is in it. Read a file before you replace it. The line ending \
-        of an existing file is kept. Fails for a directory and a path outside the workspace.";
-    let tool =
-        tool(files, "workspace_write", description, json!({}), |files, args: WriteArgs, stop| {
-            match write_text(files, &args.path, &args.content, stop) {
-                Ok(_) => Ok(format!("Written: {}", args.path)),
-                Err(error) => Err(failed(&error)),
-            }
-        });
-    tool.with_instructions(param.instructions.as_deref())
-}
-
-fn failed(error: &FileError) -> ToolError {
-    match error.fault {
-        FileFault::Cancelled => CallStopped::Cancelled.into(),
-        _ => ToolError::retriable(refusal::describe(error)),
-    }
-}
-
-/// A tool whose defaults come from the card and whose work blocks.
-///
-/// The work runs on a thread of its own, and is told to stop when the call is cancelled or nobody
-/// waits for it any more.
-fn tool<A, F>(
-    files: &Filesystem,
-    name: &str,
-    description: impl Into<String>,
-    defaults: Value,
-    work: F,
-) -> Tool
-where
-    A: DeserializeOwned + JsonSchema + Send + 'static,
-    F: Fn(&Filesystem, A, &dyn Fn() -> bool) -> Result<String, ToolError>
-        + Clone
-        + Send
-        + Sync
-        + 'static,
-{
-    let defaults = match defaults {
-        Value::Object(defaults) => defaults,
-        _ => Map::new(),
-    };
-    let mut parameters = arguments_schema::<A>();
-    for (parameter, value) in &defaults {
-        if let Some(schema) = parameters.pointer_mut(&format!("/properties/{parameter}")) {
-            schema["default"] = value.clone();
-        }
-    }
-    let definition =
-        ToolDefinition { name: name.to_owned(), description: description.into(), parameters };
-    let files = files.clone();
-    Tool::from_definition(definition, move |mut args, call| {
-        if let Value::Object(args) = &mut args {
-            for (parameter, value) in &defaults {
-                args.entry(parameter.as_str()).or_insert_with(|| value.clone());
-            }
-        }
-        let (files, work) = (files.clone(), work.clone());
-        Box::pin(async move {
-            let args = serde_json::from_value(args)
-                .map_err(|error| ToolError::retriable(error.to_string()))?;
-            aside(&call, move |stop| work(&files, args, stop)).await.map(Content::from)
-        })
-    })
-}
-
-async fn aside<T: Send + 'static>(
-    call: &ToolCall,
-    work: impl FnOnce(&dyn Fn() -> bool) -> Result<T, ToolError> + Send + 'static,
-) -> Result<T, ToolError> {
-    let stop = call.cancel.child_token();
-    // Dropping this future ends the work too.
-    let _guard = stop.clone().drop_guard();
-    let job = async {
-        let job = tokio::task::spawn_blocking(move || work(&|| stop.is_cancelled()));
-        job.await.map_err(ToolError::fatal)?
-    };
-    call.bound(job).await
 }

@@ -1,0 +1,147 @@
+//! Replacing what was found.
+
+use std::ops::Range;
+
+use super::{Found, Strategy, find};
+use crate::lines::{Text, local_ending, slice};
+
+/// A text after a replacement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edited {
+    /// The whole text.
+    pub text: String,
+    /// The strategy that found the place.
+    pub strategy: Strategy,
+    /// Whether the anchor stood there as it was written, but for the way lines end.
+    pub verbatim: bool,
+    /// How many places there were.
+    pub places: usize,
+    /// How many of them were replaced.
+    pub replaced: usize,
+    /// Lines of the first replaced place in the text before, counted from 1.
+    pub lines: (usize, usize),
+}
+
+/// Why nothing was replaced.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Miss {
+    /// The anchor is nowhere in the text.
+    #[error("the text to replace was not found")]
+    NotFound,
+    /// The anchor is empty or blank and does not stand in the text as it is.
+    #[error("the text to replace is blank")]
+    Blank,
+    /// Only a tolerant strategy finds the anchor, and it does in several places.
+    #[error("the text to replace fits {count} places by {strategy}")]
+    Ambiguous {
+        /// The strategy.
+        strategy: Strategy,
+        /// How many places fit.
+        count: usize,
+        /// Lines where they begin, counted from 1; at most twenty.
+        lines: Vec<usize>,
+    },
+}
+
+/// Most lines that an ambiguous anchor names.
+const LINES_TOLD: usize = 20;
+
+/// Replaces `anchor` by `replacement`.
+///
+/// One place is replaced, the first one where the anchor stands as it was written; where only a
+/// tolerant strategy finds it, it must be the only one. With `all`, every place is, in one pass
+/// from the left over the text as it was. The replacement goes in as it is, but for its line
+/// endings, which become those of the lines it stands among.
+///
+/// ```
+/// use akgentic_workspace::edit::substitute;
+///
+/// let edited = substitute("a\r\nb\r\n", "a", "x\ny", false, false)?;
+/// assert_eq!(edited.text, "x\r\ny\r\nb\r\n");
+/// # Ok::<_, akgentic_workspace::edit::Miss>(())
+/// ```
+pub fn substitute(
+    content: &str,
+    anchor: &str,
+    replacement: &str,
+    all: bool,
+    exact_only: bool,
+) -> Result<Edited, Miss> {
+    let Some(found) = find(content, anchor, exact_only) else {
+        let blank = anchor.trim().is_empty();
+        return Err(if blank { Miss::Blank } else { Miss::NotFound });
+    };
+    let one_of_many = found.count > 1 && !found.verbatim;
+    // Lines that are merely alike may overlap or differ: they are not replaced by the dozen.
+    if one_of_many && (!all || found.strategy == Strategy::Fuzzy) {
+        return Err(ambiguous(content, &found));
+    }
+    let (text, replaced) = if all && found.strategy == Strategy::Exact && !anchor.is_empty() {
+        let places = memchr::memmem::find_iter(content.as_bytes(), anchor);
+        replace(content, places.map(|at| at..at + anchor.len()), replacement)
+    } else {
+        let most = if all { found.places.len() } else { 1 };
+        replace(content, found.places.iter().take(most).cloned(), replacement)
+    };
+    let lines = lines_of(content, &found.range());
+    Ok(Edited {
+        text,
+        strategy: found.strategy,
+        verbatim: found.verbatim,
+        places: found.count,
+        replaced,
+        lines,
+    })
+}
+
+fn ambiguous(content: &str, found: &Found) -> Miss {
+    let text = Text::new(content);
+    let mut lines: Vec<usize> =
+        found.places.iter().map(|place| text.line_at(place.start) + 1).collect();
+    lines.sort_unstable();
+    lines.truncate(LINES_TOLD);
+    Miss::Ambiguous { strategy: found.strategy, count: found.count, lines }
+}
+
+/// The lines a range covers, counted from 1.
+fn lines_of(content: &str, range: &Range<usize>) -> (usize, usize) {
+    let breaks = |range: Range<usize>| memchr::memchr_iter(b'\n', bytes(content, range)).count();
+    let first = breaks(0..range.start) + 1;
+    // A line break at the end of the range does not begin another line of it.
+    let inner = range.start..range.end.saturating_sub(1).max(range.start);
+    (first, first + breaks(inner))
+}
+
+fn bytes(content: &str, range: Range<usize>) -> &[u8] {
+    content.as_bytes().get(range).unwrap_or_default()
+}
+
+fn replace(
+    content: &str,
+    places: impl Iterator<Item = Range<usize>>,
+    replacement: &str,
+) -> (String, usize) {
+    let mut text = String::with_capacity(content.len() + replacement.len());
+    let (mut kept, mut replaced) = (0, 0);
+    for place in places {
+        let place = whole_breaks(content, place);
+        text.push_str(slice(content, kept..place.start.max(kept)));
+        text.push_str(&local_ending(content, &place).apply(replacement));
+        kept = place.end;
+        replaced += 1;
+    }
+    text.push_str(slice(content, kept..content.len()));
+    (text, replaced)
+}
+
+/// The range with the `\r` of a `\r\n` that it begins in the middle of.
+fn whole_breaks(content: &str, range: Range<usize>) -> Range<usize> {
+    let bytes = content.as_bytes();
+    let before = range.start.checked_sub(1).and_then(|at| bytes.get(at));
+    if before == Some(&b'\r') && bytes.get(range.start) == Some(&b'\n') && !range.is_empty() {
+        range.start - 1..range.end
+    } else {
+        range
+    }
+}

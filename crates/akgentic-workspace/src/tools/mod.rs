@@ -1,0 +1,93 @@
+//! The tools as the model calls them.
+
+mod changing;
+mod reading;
+mod searching;
+
+use akgentic_tool_core::{Content, Tool, ToolCall, ToolDefinition, ToolError, arguments_schema};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::filesystem::Filesystem;
+
+pub use changing::EditItem;
+pub(crate) use changing::{delete, edit, mkdir, multi_edit, patch, write};
+pub(crate) use reading::{list, read};
+pub(crate) use searching::{glob, grep};
+
+/// Tells whether nobody waits for the outcome any more.
+type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
+
+/// A tool whose defaults come from the card and whose work blocks.
+///
+/// The work runs on a thread of its own, and is told to stop when the call is cancelled or nobody
+/// waits for it any more.
+fn tool<A, F>(
+    files: &Filesystem,
+    name: &str,
+    description: impl Into<String>,
+    defaults: Value,
+    work: F,
+) -> Tool
+where
+    A: DeserializeOwned + JsonSchema + Send + 'static,
+    F: Fn(&Filesystem, A, Stop<'_>) -> Result<String, ToolError> + Clone + Send + Sync + 'static,
+{
+    let parameters = arguments_schema::<A>();
+    tool_with_parameters(files, name, description, parameters, defaults, work)
+}
+
+/// [`tool`] whose parameters are described otherwise than by their type alone.
+fn tool_with_parameters<A, F>(
+    files: &Filesystem,
+    name: &str,
+    description: impl Into<String>,
+    mut parameters: Value,
+    defaults: Value,
+    work: F,
+) -> Tool
+where
+    A: DeserializeOwned + JsonSchema + Send + 'static,
+    F: Fn(&Filesystem, A, Stop<'_>) -> Result<String, ToolError> + Clone + Send + Sync + 'static,
+{
+    let defaults = match defaults {
+        Value::Object(defaults) => defaults,
+        _ => Map::new(),
+    };
+    for (parameter, value) in &defaults {
+        if let Some(schema) = parameters.pointer_mut(&format!("/properties/{parameter}")) {
+            schema["default"] = value.clone();
+        }
+    }
+    let definition =
+        ToolDefinition { name: name.to_owned(), description: description.into(), parameters };
+    let files = files.clone();
+    Tool::from_definition(definition, move |mut args, call| {
+        if let Value::Object(args) = &mut args {
+            for (parameter, value) in &defaults {
+                args.entry(parameter.as_str()).or_insert_with(|| value.clone());
+            }
+        }
+        let (files, work) = (files.clone(), work.clone());
+        Box::pin(async move {
+            let args = serde_json::from_value(args)
+                .map_err(|error| ToolError::retriable(error.to_string()))?;
+            aside(&call, move |stop| work(&files, args, stop)).await.map(Content::from)
+        })
+    })
+}
+
+async fn aside<T: Send + 'static>(
+    call: &ToolCall,
+    work: impl FnOnce(Stop<'_>) -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    let stop = call.cancel.child_token();
+    // Dropping this future ends the work too.
+    let _guard = stop.clone().drop_guard();
+    let job = async {
+        let job = tokio::task::spawn_blocking(move || work(&|| stop.is_cancelled()));
+        job.await.map_err(ToolError::fatal)?
+    };
+    call.bound(job).await
+}

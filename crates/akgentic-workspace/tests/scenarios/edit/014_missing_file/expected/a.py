@@ -1,0 +1,10 @@
+def greet(name):
+    if name:
+        print("hello", name)
+    return name
+
+
+def leave(name):
+    if name:
+        print("bye", name)
+    return name
