@@ -24,6 +24,8 @@ pub(super) struct Plan<'a> {
     pub program: &'a Path,
     pub network: Network,
     pub parts: &'a [Part],
+    /// Laid over `/proc`.
+    pub over_proc: &'a [Part],
     pub temporary: u64,
     /// Whether there is a filter on system calls.
     pub filtered: bool,
@@ -55,14 +57,14 @@ pub(super) fn arguments(plan: &Plan<'_>, folder: &str, argv: &[String]) -> Vec<O
     }
     add!("--clearenv", "--setenv", "PATH", PATH, "--setenv", "HOME", "/tmp");
     add!("--setenv", "LANG", "C.UTF-8");
-    for part in plan.parts {
+    add!("--proc", "/proc", "--dev", "/dev");
+    for part in plan.over_proc.iter().chain(plan.parts) {
         match part {
             Part::Bind { from, to } => add!("--ro-bind", from, to),
             Part::Link { target, at } => add!("--symlink", target, at),
         }
     }
     add!("--size", &plan.temporary.to_string(), "--tmpfs", "/tmp");
-    add!("--dev", "/dev", "--proc", "/proc");
     add!("--bind-fd", &ROOT_FD.to_string(), WORKSPACE);
     for (path, shown) in plan.read_only {
         add!("--ro-bind", shown, &Path::new(WORKSPACE).join(path));
@@ -86,7 +88,7 @@ fn script(plan: &Plan<'_>) -> String {
     let limits = shell_lines(plan.limits);
     let start = if plan.has_setsid { "setsid " } else { "" };
     format!(
-        "{limits}exec 9>&2 2>/dev/null\n{start}\"$@\" 2>&9 9>&-\nstatus=$?\nset -- /proc/[0-9]*\n[ $# -le 2 ] || sleep 0.15\nexit $status"
+        "{limits}exec 9>&2 2>/dev/null\n(exec 2>&9 9>&-; exec {start}\"$@\")\nstatus=$?\nset -- /proc/[0-9]*\n[ $# -le 2 ] || sleep 0.15\nexit $status"
     )
 }
 

@@ -183,11 +183,13 @@ mod program {
             program.answer_if(request, no);
         }
         program.answer(ALLOW);
-        program.add(JUMP_IF_EQUAL, 0, 9, number(libc::SYS_socket));
+        program.add(JUMP_IF_EQUAL, 0, 11, number(libc::SYS_socket));
         program.load(argument(0));
         for family in REFUSED_FAMILIES {
             program.answer_if(family.unsigned_abs(), no);
         }
+        // Every socket of this family is a raw one, and it asks the own kernel about the own network.
+        program.answer_if(libc::AF_NETLINK.unsigned_abs(), ALLOW);
         program.load(argument(1));
         program.add(AND, 0, 0, 0xf);
         program.answer_if(libc::SOCK_RAW.unsigned_abs(), no);
@@ -248,6 +250,7 @@ mod program {
                 (libc::SYS_socket, [17, 2], no),
                 (libc::SYS_socket, [40, 1], no),
                 (libc::SYS_socket, [1, 0x80001], ALLOW),
+                (libc::SYS_socket, [16, 0x80003], ALLOW),
             ] {
                 assert_eq!(judge(call, arguments), wanted, "{call} {arguments:x?}");
             }

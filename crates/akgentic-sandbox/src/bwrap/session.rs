@@ -1,6 +1,5 @@
 //! Commands in namespaces in one workspace.
 
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,6 +35,7 @@ pub(super) struct BwrapSession {
     root: Root,
     private: TempDir,
     parts: Vec<Part>,
+    over_proc: Vec<Part>,
     filter: Option<PathBuf>,
     inside_limits: Vec<Limit>,
     has_setsid: bool,
@@ -50,7 +50,14 @@ impl BwrapSession {
         opening.await.map_err(|error| BackendError::System(error.to_string()))?
     }
 
-    fn open(options: Bwrap, directory: &Path) -> Result<Self, BackendError> {
+    fn open(mut options: Bwrap, directory: &Path) -> Result<Self, BackendError> {
+        let Some(program) = find(&options.program) else {
+            return Err(BackendError::MissingProgram {
+                program: options.program.display().to_string(),
+                advice: "install the package bubblewrap, or choose another mode".to_owned(),
+            });
+        };
+        options.program = program;
         let root = Root::create(directory).map_err(|error| BackendError::Workspace {
             path: directory.display().to_string(),
             reason: error.to_string(),
@@ -59,6 +66,8 @@ impl BwrapSession {
             let private = tempfile::Builder::new().prefix("akgentic-bwrap-").tempdir()?;
             fs::create_dir(private.path().join("empty"))?;
             let parts = view::system(&options.visible, private.path())?;
+            let is_root = rustix::process::geteuid().is_root();
+            let over_proc = if is_root { view::over_proc()? } else { Vec::new() };
             let filter = match seccomp::filter() {
                 None => None,
                 Some(program) => {
@@ -67,9 +76,9 @@ impl BwrapSession {
                     Some(path)
                 }
             };
-            Ok((private, parts, filter))
+            Ok((private, parts, over_proc, filter))
         };
-        let (private, parts, filter) =
+        let (private, parts, over_proc, filter) =
             prepared().map_err(|error| BackendError::system("the view of the system", &error))?;
         let inside_limits = options.limits.processes.map(Limit::Processes).into_iter().collect();
         let enforcement = report(&options, filter.is_some());
@@ -80,6 +89,7 @@ impl BwrapSession {
             root,
             private,
             parts,
+            over_proc,
             filter,
             inside_limits,
             has_setsid,
@@ -139,8 +149,9 @@ impl BwrapSession {
         let group = self.group()?;
         let launch = Launch {
             argv: plan::arguments(&self.plan(&read_only), folder.as_str(), run.command.argv()),
-            env: vec![("PATH".into(), host_path())],
-            folder: Some(self.private.path().to_owned()),
+            // What stands here can be read inside, as the environment of the first process.
+            env: vec![("PATH".into(), plan::PATH.into())],
+            folder: Some("/".into()),
             joins: group.as_ref().map(|group| group.joins()).unwrap_or_default(),
             opens: vec![
                 Open::Read(self.filter.clone().unwrap_or_else(|| "/dev/null".into())),
@@ -180,6 +191,7 @@ impl BwrapSession {
             program: &self.options.program,
             network: self.options.network,
             parts: &self.parts,
+            over_proc: &self.over_proc,
             temporary: self.options.limits.temporary,
             filtered: self.filter.is_some(),
             read_only,
@@ -257,10 +269,6 @@ impl Drop for StatusFile {
     }
 }
 
-fn host_path() -> OsString {
-    std::env::var_os("PATH").unwrap_or_else(|| plan::PATH.into())
-}
-
 fn report(options: &Bwrap, filtered: bool) -> Enforcement {
     let group = cgroup::hierarchy();
     let limits = &options.limits;
@@ -308,12 +316,6 @@ fn report(options: &Bwrap, filtered: bool) -> Enforcement {
 pub(super) async fn trial(options: &Bwrap) -> Result<String, BackendError> {
     let failed = |error: &dyn std::fmt::Display| BackendError::ProbeFailed(error.to_string());
     let program = &options.program;
-    if program.components().count() == 1 && !on_path(program) {
-        return Err(BackendError::MissingProgram {
-            program: program.display().to_string(),
-            advice: "install the package bubblewrap, or choose another mode".to_owned(),
-        });
-    }
     let folder = tempfile::tempdir().map_err(|error| failed(&error))?;
     let session = BwrapSession::start(options.clone(), folder.path()).await?;
     let Some(command) = AllowedCommand::trusted(["true"]) else {
@@ -328,6 +330,11 @@ pub(super) async fn trial(options: &Bwrap) -> Result<String, BackendError> {
     Ok(format!("{} runs confined commands", program.display()))
 }
 
-fn on_path(program: &Path) -> bool {
-    std::env::split_paths(&host_path()).any(|folder| folder.join(program).is_file())
+/// The program's own path; a bare name is looked for where the host looks for programs.
+fn find(program: &Path) -> Option<PathBuf> {
+    if program.components().count() > 1 {
+        return Some(program.to_owned());
+    }
+    let path = std::env::var_os("PATH").unwrap_or_else(|| plan::PATH.into());
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|path| path.is_file())
 }

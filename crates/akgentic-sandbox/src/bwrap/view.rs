@@ -71,3 +71,26 @@ pub(super) fn system(visible: &[PathBuf], private: &Path) -> io::Result<Vec<Part
     parts.extend(visible.iter().map(|path| same(path)));
     Ok(parts)
 }
+
+/// What has to be laid over `/proc` when the real user behind the commands is root.
+///
+/// The kernel lets that user read and write there by ownership alone, without any capability; bwrap
+/// covers what looks writable to itself, and its own check does not see this.
+pub(super) fn over_proc() -> io::Result<Vec<Part>> {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let mut parts = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        let entry = entry?;
+        let to = entry.path();
+        let Ok(found) = fs::symlink_metadata(&to) else { continue };
+        let is_process = entry.file_name().as_encoded_bytes().iter().all(u8::is_ascii_digit);
+        let mode = found.permissions().mode();
+        if found.is_dir() && !is_process {
+            parts.push(Part::Bind { from: to.clone(), to });
+        } else if found.is_file() && (mode & 0o222 != 0 || mode & 0o044 == 0) {
+            parts.push(Part::Bind { from: "/dev/null".into(), to });
+        }
+    }
+    Ok(parts)
+}

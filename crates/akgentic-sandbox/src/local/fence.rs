@@ -12,6 +12,8 @@ use landlock::{
     RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope,
 };
 
+use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+
 use super::{Fence, Local, Network};
 use crate::enforcement::{Enforcement, Measure};
 use crate::error::BackendError;
@@ -81,6 +83,12 @@ const SYSTEM: [&str; 8] = [
 const DEVICES: [&str; 6] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
+const NO_CAPABILITIES: CapabilitySets = CapabilitySets {
+    effective: CapabilitySet::empty(),
+    permitted: CapabilitySet::empty(),
+    inheritable: CapabilitySet::empty(),
+};
+
 /// What the fence of one workspace lets through, ready to be put around a thread.
 pub(super) struct FenceRules {
     rules: RulesetCreated,
@@ -112,7 +120,9 @@ impl FenceRules {
         Ok(move || {
             let status = rules.restrict_self().map_err(io::Error::other)?;
             if holds(&status, fence) {
-                return Ok(());
+                // Root keeps its files, but not the right to look into any process. What a thread
+                // without privileges starts cannot get new ones.
+                return Ok(set_capabilities(None, NO_CAPABILITIES)?);
             }
             Err(io::Error::other(format!("the Landlock fence does not hold: {:?}", status.ruleset)))
         })
@@ -264,10 +274,10 @@ pub(super) fn report(options: &Local, enforcement: &mut Enforcement) {
     enforcement.kernel = match interface {
         ABI::Unsupported => Measure::none("this kernel has no Landlock"),
         abi if abi >= ABI::V6 => Measure::partial(
-            "no new privileges, no look into processes outside and no signals to them; no filter on system calls",
+            "no privileges, no look into processes outside and no signals to them; no filter on system calls",
         ),
         _ => Measure::partial(
-            "no new privileges, no look into processes outside; signals to them and system calls are open",
+            "no privileges, no look into processes outside; signals to them and system calls are open",
         ),
     };
 }

@@ -7,7 +7,7 @@
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use tokio::process::{Child, Command};
@@ -42,9 +42,33 @@ pub(crate) enum Open {
 /// The first inherited descriptor beyond the standard ones.
 pub(crate) const FIRST_FD: usize = 3;
 
+/// Shells, by what they can do with descriptors of more than one digit.
+const SHELL: &str = "/bin/sh";
+const SHELL_FOR_MANY: &str = "/bin/bash";
+
+/// Descriptors that this process, or one before it, left open for whatever it starts.
+///
+/// Nothing of ours is among them. A command must not get them: a folder held open is a way out.
+pub(crate) fn strays() -> Vec<u32> {
+    let Ok(entries) = std::fs::read_dir("/proc/self/fdinfo") else { return Vec::new() };
+    let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    numbers.filter(|fd| *fd >= 3 && is_inherited(*fd)).collect()
+}
+
+fn is_inherited(fd: u32) -> bool {
+    const CLOSED_ON_EXEC: u32 = 0o2_000_000;
+    let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).unwrap_or_default();
+    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+    let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
+    flags.is_some_and(|flags| flags & CLOSED_ON_EXEC == 0)
+}
+
 impl Launch {
-    fn script(&self) -> String {
+    fn script(&self, strays: &[u32]) -> String {
         let mut script = String::new();
+        for fd in strays {
+            let _infallible = writeln!(script, "exec {fd}>&-");
+        }
         for _ in &self.joins {
             script.push_str("echo 0 >\"$1\" || exit 125\nshift\n");
         }
@@ -60,9 +84,20 @@ impl Launch {
         script
     }
 
-    fn command(self) -> Command {
-        let mut command = Command::new("/bin/sh");
-        command.arg("-c").arg(self.script()).arg("sh");
+    fn command(self) -> io::Result<Command> {
+        let strays = strays();
+        let many = strays.iter().any(|fd| *fd > 9);
+        if many && !Path::new(SHELL_FOR_MANY).exists() {
+            return Err(io::Error::other(format!(
+                "this process was started with open descriptors ({strays:?}) that a command must not get, and {SHELL_FOR_MANY}, which could close them, is not here"
+            )));
+        }
+        let mut command = Command::new(if many { SHELL_FOR_MANY } else { SHELL });
+        if many {
+            // Units of limits are those of POSIX then.
+            command.arg("--posix");
+        }
+        command.arg("-c").arg(self.script(&strays)).arg("sh");
         command.args(self.joins);
         command.args(self.opens.into_iter().map(|open| match open {
             Open::Read(path) | Open::Write(path) => path,
@@ -74,7 +109,7 @@ impl Launch {
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.process_group(0).kill_on_drop(true);
-        command
+        Ok(command)
     }
 }
 
@@ -95,7 +130,11 @@ pub(crate) async fn spawn(
     let (ends, ended) = std::sync::mpsc::sync_channel::<()>(1);
     let work = move || {
         let _entered = runtime.enter();
-        let child = confine().and_then(|()| launch.command().spawn());
+        let child = (|| {
+            let mut command = launch.command()?;
+            confine()?;
+            command.spawn()
+        })();
         if started.send(child).is_ok() {
             // Ends when the other side is dropped.
             let _never_sent = ended.recv();
