@@ -1,0 +1,340 @@
+//! Commands in namespaces in one workspace.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use futures_util::future::BoxFuture;
+use tempfile::TempDir;
+
+use super::plan::{self, Plan, WORKSPACE};
+use super::survey::{Survey, planted, remove_empty, survey};
+use super::tree::{BwrapTree, setup};
+use super::view::{self, Part};
+use super::{Bwrap, Repositories, seccomp};
+use crate::backend::{PROBE_TIMEOUT, Session};
+use crate::command::AllowedCommand;
+use crate::enforcement::{Enforcement, Measure};
+use crate::error::{BackendError, RunError};
+use crate::folder::{FolderError, RelFolder, Root};
+use crate::limits::Limit;
+use crate::local::Network;
+use crate::process::cgroup::{self, Group};
+use crate::process::launch::{Launch, Open, spawn};
+use crate::process::supervise::supervise;
+use crate::run::{Ended, Outcome, Run};
+
+/// A name whose folder is put in the way of a repository that is not there.
+const REPOSITORY: &str = ".git";
+
+/// A workspace behind bwrap.
+pub(super) struct BwrapSession {
+    options: Bwrap,
+    root: Root,
+    private: TempDir,
+    parts: Vec<Part>,
+    over_proc: Vec<Part>,
+    filter: Option<PathBuf>,
+    inside_limits: Vec<Limit>,
+    has_setsid: bool,
+    enforcement: Enforcement,
+    next: AtomicU64,
+}
+
+impl BwrapSession {
+    pub(super) async fn start(options: Bwrap, directory: &Path) -> Result<Self, BackendError> {
+        let directory = directory.to_owned();
+        let opening = tokio::task::spawn_blocking(move || Self::open(options, &directory));
+        opening.await.map_err(|error| BackendError::System(error.to_string()))?
+    }
+
+    fn open(mut options: Bwrap, directory: &Path) -> Result<Self, BackendError> {
+        let Some(program) = find(&options.program) else {
+            return Err(BackendError::MissingProgram {
+                program: options.program.display().to_string(),
+                advice: "install the package bubblewrap, or choose another mode".to_owned(),
+            });
+        };
+        options.program = program;
+        let root = Root::create(directory).map_err(|error| BackendError::Workspace {
+            path: directory.display().to_string(),
+            reason: error.to_string(),
+        })?;
+        let prepared = || -> std::io::Result<_> {
+            let private = tempfile::Builder::new().prefix("akgentic-bwrap-").tempdir()?;
+            fs::create_dir(private.path().join("empty"))?;
+            let parts = view::system(&options.visible, private.path())?;
+            let is_root = rustix::process::geteuid().is_root();
+            let over_proc = if is_root { view::over_proc()? } else { Vec::new() };
+            let filter = match seccomp::filter() {
+                None => None,
+                Some(program) => {
+                    let path = private.path().join("calls.bpf");
+                    fs::write(&path, program)?;
+                    Some(path)
+                }
+            };
+            Ok((private, parts, over_proc, filter))
+        };
+        let (private, parts, over_proc, filter) =
+            prepared().map_err(|error| BackendError::system("the view of the system", &error))?;
+        let inside_limits = options.limits.processes.map(Limit::Processes).into_iter().collect();
+        let enforcement = report(&options, filter.is_some());
+        let has_setsid =
+            ["/usr/bin/setsid", "/bin/setsid"].iter().any(|path| Path::new(path).exists());
+        Ok(Self {
+            options,
+            root,
+            private,
+            parts,
+            over_proc,
+            filter,
+            inside_limits,
+            has_setsid,
+            enforcement,
+            next: AtomicU64::new(0),
+        })
+    }
+
+    /// What is read-only below the workspace, and whether a folder is put where nothing is.
+    fn read_only(&self, before: &Survey) -> Result<(Vec<(PathBuf, PathBuf)>, bool), RunError> {
+        if self.options.repositories == Repositories::Writable {
+            return Ok((Vec::new(), false));
+        }
+        if !self.root.is_in_place() {
+            return Err(RunError::Launch(format!(
+                "the workspace {} was moved since the sandbox started",
+                self.root.path().display()
+            )));
+        }
+        let own = |path: &PathBuf| (path.clone(), self.root.path().join(path));
+        let mut read_only: Vec<_> = before.repositories.iter().map(own).collect();
+        let top = Path::new(REPOSITORY);
+        let is_there = before.repositories.iter().chain(&before.linked).any(|path| path == top);
+        if !is_there {
+            read_only.push((top.to_owned(), self.private.path().join("empty")));
+        }
+        for link in &before.linked {
+            let target = fs::canonicalize(self.root.path().join(link)).ok();
+            let below = target.as_ref().and_then(|path| path.strip_prefix(self.root.path()).ok());
+            if let (Some(target), Some(below)) = (&target, below) {
+                read_only.push((below.to_owned(), target.clone()));
+            }
+        }
+        Ok((read_only, !is_there))
+    }
+
+    pub(super) async fn execute(&self, run: Run) -> Result<Outcome, RunError> {
+        run.check()?;
+        let folder = RelFolder::parse(&run.folder, Some(WORKSPACE))?;
+        match self.root.folder(&folder) {
+            Ok(_) => {}
+            Err(missing @ FolderError::Missing(_)) => {
+                let text = missing.to_string();
+                return Ok(Outcome::without_process(1, &text, self.enforcement.clone()));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        if run.timeout.is_zero() {
+            return Ok(Outcome::out_of_time(&run, self.enforcement.clone()));
+        }
+        let started = Instant::now();
+        let before = self.survey().await?;
+        let (read_only, masked) = self.read_only(&before)?;
+        let mask = Mask(masked.then_some(&self.root));
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let status = StatusFile(self.private.path().join(format!("status-{number}")));
+        let group = self.group()?;
+        let launch = Launch {
+            argv: plan::arguments(&self.plan(&read_only), folder.as_str(), run.command.argv()),
+            // What stands here can be read inside, as the environment of the first process.
+            env: vec![("PATH".into(), plan::PATH.into())],
+            folder: Some("/".into()),
+            joins: group.as_ref().map(|group| group.joins()).unwrap_or_default(),
+            opens: vec![
+                Open::Read(self.filter.clone().unwrap_or_else(|| "/dev/null".into())),
+                Open::Read(self.root.by_handle()),
+                Open::Write(status.0.clone()),
+            ],
+            limits: self.options.limits.inherited(false),
+        };
+        let (child, parent) = spawn(launch, || Ok(())).await?;
+        let outer = child.id().and_then(|pid| i32::try_from(pid).ok()).unwrap_or(-1);
+        let tree = BwrapTree { outer, status: status.0.clone(), group };
+        let ending = supervise(child, &tree, &run, self.options.limits.grace).await?;
+        drop((parent, mask));
+        if ending.ended == Ended::Exited && setup(&status.0).exit_code.is_none() {
+            let said = ending.stderr.text(2000);
+            let killed = ending.status.is_some_and(|status| status.code().is_none());
+            if !killed || said.starts_with("bwrap: ") {
+                return Err(RunError::Launch(said.trim_end().to_owned()));
+            }
+        }
+        let after = self.survey().await?;
+        let mut enforcement = self.enforcement.clone();
+        self.judge(&mut enforcement, &before, ending.gone);
+        Ok(Outcome {
+            exit_code: ending.exit_code(),
+            ended: ending.ended,
+            stdout: ending.stdout,
+            stderr: ending.stderr,
+            enforcement,
+            notices: planted(&before, &after),
+            duration: started.elapsed(),
+        })
+    }
+
+    fn plan<'a>(&'a self, read_only: &'a [(PathBuf, PathBuf)]) -> Plan<'a> {
+        Plan {
+            program: &self.options.program,
+            network: self.options.network,
+            parts: &self.parts,
+            over_proc: &self.over_proc,
+            temporary: self.options.limits.temporary,
+            filtered: self.filter.is_some(),
+            read_only,
+            limits: &self.inside_limits,
+            has_setsid: self.has_setsid,
+        }
+    }
+
+    async fn survey(&self) -> Result<Survey, RunError> {
+        let root = self.root.clone();
+        let walk = tokio::task::spawn_blocking(move || survey(&root));
+        walk.await.map_err(|error| RunError::Launch(error.to_string()))
+    }
+
+    fn group(&self) -> Result<Option<Arc<Group>>, RunError> {
+        match cgroup::hierarchy() {
+            Ok(hierarchy) => Ok(Some(Arc::new(hierarchy.group(&self.options.limits)?))),
+            Err(_) => Ok(None),
+        }
+    }
+
+    fn judge(&self, enforcement: &mut Enforcement, before: &Survey, gone: bool) {
+        if !gone {
+            enforcement.lifetime = Measure::none("processes of this run could not be ended");
+        }
+        if self.options.repositories == Repositories::ReadOnly {
+            let why = if !before.complete {
+                "the workspace is too large or too odd to find every .git; those found are read-only"
+            } else if !before.linked.is_empty() {
+                "a link is called .git: what it leads to in the workspace is read-only, the link is not"
+            } else {
+                return;
+            };
+            enforcement.repositories = Measure::partial(why);
+        }
+    }
+}
+
+impl Session for BwrapSession {
+    fn workspace_path(&self) -> Option<&Path> {
+        Some(self.root.path())
+    }
+
+    fn inside(&self) -> Option<&str> {
+        Some(WORKSPACE)
+    }
+
+    fn enforcement(&self) -> Enforcement {
+        self.enforcement.clone()
+    }
+
+    fn run(&self, run: Run) -> BoxFuture<'_, Result<Outcome, RunError>> {
+        Box::pin(self.execute(run))
+    }
+}
+
+/// The folder put in the way of a repository, removed when the run is over.
+struct Mask<'a>(Option<&'a Root>);
+
+impl Drop for Mask<'_> {
+    fn drop(&mut self) {
+        if let Some(root) = self.0 {
+            remove_empty(root, REPOSITORY);
+        }
+    }
+}
+
+/// What bwrap says about a run, gone with it.
+struct StatusFile(PathBuf);
+
+impl Drop for StatusFile {
+    fn drop(&mut self) {
+        // The launcher may not have come to make it.
+        let _absent = fs::remove_file(&self.0).is_err();
+    }
+}
+
+fn report(options: &Bwrap, filtered: bool) -> Enforcement {
+    let group = cgroup::hierarchy();
+    let limits = &options.limits;
+    let is_root = rustix::process::geteuid().is_root();
+    Enforcement {
+        backend: "bwrap".to_owned(),
+        files: Measure::full(
+            "mount namespace: the workspace can be written, the system only read, nothing else is there",
+        ),
+        network: match options.network {
+            Network::None => Measure::full("network namespace without a way out"),
+            Network::Host => Measure::none("the host's network, by the operator's choice"),
+        },
+        processes: match (limits.processes, &group) {
+            (_, Ok(_)) => cgroup::bound_processes(limits),
+            (Some(count), Err(_)) if !is_root => {
+                Measure::full(format!("at most {count} for the user of the namespace"))
+            }
+            (Some(_), Err(reason)) => Measure::none(format!(
+                "the system bounds no processes of root, and there is no control group: {reason}"
+            )),
+            (None, Err(_)) => Measure::none("no bound is configured"),
+        },
+        memory: cgroup::memory(limits, group.is_ok_and(cgroup::Hierarchy::bounds_memory)),
+        lifetime: Measure::full("everything in the PID namespace ends with it"),
+        kernel: if filtered {
+            Measure::full(
+                "own user, IPC and host name namespaces, no capabilities, no new privileges, filter on system calls",
+            )
+        } else {
+            Measure::partial(
+                "own user, IPC and host name namespaces, no capabilities, no new privileges; no filter on system calls for this processor",
+            )
+        },
+        repositories: match options.repositories {
+            Repositories::ReadOnly => Measure::full(
+                "every .git found in the workspace is read-only, a new one can be made below the top only and is told",
+            ),
+            Repositories::Writable => Measure::none("by the operator's choice"),
+        },
+    }
+}
+
+/// Runs a command that does nothing, confined as every other.
+pub(super) async fn trial(options: &Bwrap) -> Result<String, BackendError> {
+    let failed = |error: &dyn std::fmt::Display| BackendError::ProbeFailed(error.to_string());
+    let program = &options.program;
+    let folder = tempfile::tempdir().map_err(|error| failed(&error))?;
+    let session = BwrapSession::start(options.clone(), folder.path()).await?;
+    let Some(command) = AllowedCommand::trusted(["true"]) else {
+        return Err(failed(&"there is no command"));
+    };
+    let run = session.execute(Run::new(command).within(PROBE_TIMEOUT));
+    let outcome = run.await.map_err(|error| failed(&error))?;
+    if outcome.exit_code != 0 || outcome.ended != Ended::Exited {
+        let said = outcome.result(400);
+        return Err(failed(&format!("exit code {}: {}", said.exit_code, said.stderr.trim_end())));
+    }
+    Ok(format!("{} runs confined commands", program.display()))
+}
+
+/// The program's own path; a bare name is looked for where the host looks for programs.
+fn find(program: &Path) -> Option<PathBuf> {
+    if program.components().count() > 1 {
+        return Some(program.to_owned());
+    }
+    let path = std::env::var_os("PATH").unwrap_or_else(|| plan::PATH.into());
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|path| path.is_file())
+}

@@ -1,0 +1,63 @@
+//! `docker`: commands in a container of the workspace's own.
+
+mod engine;
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use crate::backend::{Backend, Place, Session};
+use crate::error::BackendError;
+use crate::limits::Limits;
+use crate::local::Network;
+
+pub use engine::{
+    ContainerSpec, DEFAULT_IMAGE, Engine, FoundContainer, IMAGE_VARIABLE, MOUNT, bring_up,
+    container_name, image,
+};
+
+/// Runs commands in a container that is made for the workspace and kept.
+///
+/// It has no network, no capabilities, and the owner of the workspace as its user. Needs the feature
+/// `docker`.
+#[derive(Clone, Debug)]
+pub struct Docker {
+    /// The network; none unless it is asked for.
+    pub network: Network,
+    /// What a run may use.
+    pub limits: Limits,
+}
+
+impl Default for Docker {
+    fn default() -> Self {
+        Self { network: Network::None, limits: Limits::default() }
+    }
+}
+
+impl Backend for Docker {
+    fn name(&self) -> &'static str {
+        "docker"
+    }
+
+    fn auto_rank(&self) -> Option<u8> {
+        Some(30)
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Result<String, BackendError>> {
+        Box::pin(async { Err(not_built()) })
+    }
+
+    fn start(&self, _: Place) -> BoxFuture<'_, Result<Arc<dyn Session>, BackendError>> {
+        Box::pin(async { Err(not_built()) })
+    }
+}
+
+fn not_built() -> BackendError {
+    BackendError::Unsupported(
+        "this program was built without the feature `docker` of akgentic-sandbox".to_owned(),
+    )
+}
+
+pub(crate) fn standard() -> Arc<dyn Backend> {
+    Arc::new(Docker::default())
+}

@@ -1,0 +1,277 @@
+//! Commands on the host in one workspace.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use futures_util::future::BoxFuture;
+use tempfile::TempDir;
+
+#[cfg(not(target_os = "linux"))]
+use super::Fence;
+use super::tree::LocalTree;
+use super::{Local, env};
+use crate::backend::{PROBE_TIMEOUT, Session};
+use crate::command::AllowedCommand;
+use crate::enforcement::{Enforcement, Level, Measure};
+use crate::error::{BackendError, RunError};
+use crate::folder::{FolderError, RelFolder, Root};
+#[cfg(target_os = "linux")]
+use crate::process::cgroup;
+use crate::process::launch::{Launch, spawn};
+use crate::process::supervise::supervise;
+use crate::run::{Outcome, Run};
+
+/// Carries the mark by which processes of a run are found.
+const MARK: &str = "AKGENTIC_SANDBOX_RUN";
+
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// A workspace on the host.
+pub(crate) struct LocalSession {
+    options: Local,
+    root: Root,
+    /// Home and temporary directory of each run lie here.
+    private: TempDir,
+    env: BTreeMap<String, OsString>,
+    /// What the command is handed to, before its own words.
+    prefix: Vec<OsString>,
+    enforcement: Enforcement,
+    busy: AtomicBool,
+    #[cfg(target_os = "linux")]
+    fence: Option<super::fence::FenceRules>,
+    #[cfg(target_os = "linux")]
+    group: Option<Arc<cgroup::Group>>,
+}
+
+impl LocalSession {
+    pub(crate) async fn start(options: Local, directory: &Path) -> Result<Self, BackendError> {
+        let directory = directory.to_owned();
+        let opening = tokio::task::spawn_blocking(move || Self::open(options, &directory));
+        opening.await.map_err(|error| BackendError::System(error.to_string()))?
+    }
+
+    fn open(options: Local, directory: &Path) -> Result<Self, BackendError> {
+        let root = Root::create(directory).map_err(|error| BackendError::Workspace {
+            path: directory.display().to_string(),
+            reason: error.to_string(),
+        })?;
+        let private = tempfile::Builder::new().prefix("akgentic-local-").tempdir();
+        let private = private.map_err(|error| BackendError::system("no private folder", &error))?;
+        let mut enforcement = Enforcement::nothing("local");
+        enforcement.repositories =
+            Measure::none("repositories in the workspace can be changed like any other file");
+        #[cfg(not(target_os = "linux"))]
+        if options.fence == Fence::Full {
+            return Err(BackendError::NotEnforced(format!(
+                "commands on the host cannot be fenced in on this platform; use another backend, or accept that by {}=none",
+                super::LOCAL_FENCE
+            )));
+        }
+        #[cfg(target_os = "linux")]
+        let (fence, group) = {
+            super::fence::report(&options, &mut enforcement);
+            let group = cgroup::for_session(&options.limits, &mut enforcement);
+            let joins = group.as_ref().map(|group| group.joins()).unwrap_or_default();
+            let fence = super::fence::FenceRules::new(&options, &root, private.path(), &joins)?;
+            (fence, group)
+        };
+        #[cfg(not(target_os = "linux"))]
+        {
+            enforcement.lifetime = Measure::partial("the process group is ended");
+        }
+        let mut env = env::own_env();
+        env.retain(|name, _| !name.starts_with("XDG_"));
+        Ok(Self {
+            options,
+            root,
+            private,
+            env,
+            prefix: Vec::new(),
+            enforcement,
+            busy: AtomicBool::new(false),
+            #[cfg(target_os = "linux")]
+            fence,
+            #[cfg(target_os = "linux")]
+            group,
+        })
+    }
+
+    /// The same session whose commands are handed to `prefix`, which changes what is enforced.
+    pub(crate) fn wrapped(
+        mut self,
+        prefix: Vec<OsString>,
+        judge: impl FnOnce(&mut Enforcement),
+    ) -> Self {
+        self.prefix = prefix;
+        judge(&mut self.enforcement);
+        self
+    }
+
+    pub(crate) fn root_path(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// A directory only this session's runs write to.
+    pub(crate) fn private_path(&self) -> &Path {
+        self.private.path()
+    }
+
+    async fn execute(&self, run: Run) -> Result<Outcome, RunError> {
+        run.check()?;
+        let own_path = self.root.path().to_str();
+        let folder = RelFolder::parse(&run.folder, own_path)?;
+        let folder = match self.root.folder(&folder) {
+            Ok(folder) => folder,
+            Err(missing @ FolderError::Missing(_)) => {
+                let text = missing.to_string();
+                return Ok(Outcome::without_process(1, &text, self.enforcement.clone()));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if run.timeout.is_zero() {
+            return Ok(Outcome::out_of_time(&run, self.enforcement.clone()));
+        }
+        let _alone = Alone::enter(&self.busy)?;
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let mark = format!("{}-{number}", std::process::id());
+        let home = RunHome::new(self.private.path(), number)?;
+        let mut env = self.env.clone();
+        env.insert("HOME".to_owned(), home.0.join("home").into());
+        env.insert("TMPDIR".to_owned(), home.0.join("tmp").into());
+        env.insert(MARK.to_owned(), mark.clone().into());
+        let words = run.command.argv().iter().map(OsString::from);
+        let launch = Launch {
+            argv: self.prefix.iter().cloned().chain(words).collect(),
+            env: env.into_iter().map(|(name, value)| (name.into(), value)).collect(),
+            folder: Some(folder.by_own_handle()),
+            #[cfg(target_os = "linux")]
+            joins: self.group.as_ref().map(|group| group.joins()).unwrap_or_default(),
+            limits: self.options.limits.inherited(false),
+            ..Launch::default()
+        };
+        let started = Instant::now();
+        let (child, parent) = spawn(launch, self.confine()?).await?;
+        let leader = child.id().and_then(|pid| i32::try_from(pid).ok()).unwrap_or(-1);
+        let tree = LocalTree {
+            leader,
+            mark: format!("{MARK}={mark}").into_bytes(),
+            #[cfg(target_os = "linux")]
+            group: self.group.clone(),
+        };
+        let ending = supervise(child, &tree, &run, self.options.limits.grace).await?;
+        drop((parent, folder));
+        let mut enforcement = self.enforcement.clone();
+        if !ending.gone {
+            enforcement.lifetime = Measure::none("processes of this run could not be ended");
+        }
+        Ok(Outcome {
+            exit_code: ending.exit_code(),
+            ended: ending.ended,
+            stdout: ending.stdout,
+            stderr: ending.stderr,
+            enforcement,
+            notices: Vec::new(),
+            duration: started.elapsed(),
+        })
+    }
+
+    #[cfg(target_os = "linux")]
+    fn confine(&self) -> std::io::Result<Box<dyn FnOnce() -> std::io::Result<()> + Send>> {
+        match &self.fence {
+            None => Ok(Box::new(|| Ok(()))),
+            Some(fence) => Ok(Box::new(fence.confine()?)),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "as on Linux")]
+    fn confine(&self) -> std::io::Result<Box<dyn FnOnce() -> std::io::Result<()> + Send>> {
+        Ok(Box::new(|| Ok(())))
+    }
+}
+
+impl Session for LocalSession {
+    fn workspace_path(&self) -> Option<&Path> {
+        Some(self.root.path())
+    }
+
+    fn inside(&self) -> Option<&str> {
+        self.root.path().to_str()
+    }
+
+    fn enforcement(&self) -> Enforcement {
+        self.enforcement.clone()
+    }
+
+    fn run(&self, run: Run) -> BoxFuture<'_, Result<Outcome, RunError>> {
+        Box::pin(self.execute(run))
+    }
+}
+
+/// Runs a command that may write in the workspace and nowhere else, and sees whether that holds.
+pub(super) async fn trial(options: &Local) -> Result<String, BackendError> {
+    let failed = |reason: String| BackendError::ProbeFailed(reason);
+    let outside = tempfile::tempdir().map_err(|error| failed(error.to_string()))?;
+    let inside = tempfile::tempdir().map_err(|error| failed(error.to_string()))?;
+    let session = LocalSession::start(options.clone(), inside.path()).await?;
+    let target = outside.path().join("written");
+    let script = "echo a >inside || exit 11; echo a >\"$1\"; exit 0".to_owned();
+    let shown = target.display().to_string();
+    let argv = ["sh".to_owned(), "-c".to_owned(), script, "sh".to_owned(), shown];
+    let Some(command) = AllowedCommand::trusted(argv) else {
+        return Err(failed("there is no command".to_owned()));
+    };
+    let outcome = session.execute(Run::new(command).within(PROBE_TIMEOUT)).await;
+    let outcome = outcome.map_err(|error| failed(error.to_string()))?;
+    if outcome.exit_code != 0 {
+        return Err(failed(outcome.stderr.text(400)));
+    }
+    if session.enforcement.files.level == Level::Full && target.exists() {
+        return Err(failed("the fence let a command write outside of the workspace".to_owned()));
+    }
+    Ok(format!("files: {}", session.enforcement.files))
+}
+
+/// The one run a session has at a time.
+struct Alone<'a>(&'a AtomicBool);
+
+impl<'a> Alone<'a> {
+    fn enter(busy: &'a AtomicBool) -> Result<Self, RunError> {
+        if busy.swap(true, Ordering::AcqRel) {
+            return Err(RunError::Busy("of another caller".to_owned()));
+        }
+        Ok(Self(busy))
+    }
+}
+
+impl Drop for Alone<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+/// Home and temporary directory of one run, gone with it.
+struct RunHome(std::path::PathBuf);
+
+impl RunHome {
+    fn new(private: &Path, number: u64) -> std::io::Result<Self> {
+        let home = Self(private.join(number.to_string()));
+        fs::create_dir(&home.0)?;
+        fs::create_dir(home.0.join("home"))?;
+        fs::create_dir(home.0.join("tmp"))?;
+        Ok(home)
+    }
+}
+
+impl Drop for RunHome {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir_all(&self.0) {
+            tracing::warn!(%error, path = %self.0.display(), "private folder of a run is left");
+        }
+    }
+}

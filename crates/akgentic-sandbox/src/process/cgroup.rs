@@ -1,0 +1,267 @@
+//! Control groups: bounds on a whole run, and a name for everything it started.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+
+use rustix::process::{Pid, Signal};
+
+use crate::enforcement::{Enforcement, Measure};
+use crate::limits::Limits;
+
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// Where groups can be made; looked for once.
+static FOUND: LazyLock<Result<Hierarchy, String>> = LazyLock::new(Hierarchy::find);
+
+/// The place for groups, or why there is none.
+pub(crate) fn hierarchy() -> Result<&'static Hierarchy, &'static str> {
+    FOUND.as_ref().map_err(String::as_str)
+}
+
+/// Directories below which groups can be made.
+#[derive(Debug)]
+pub(crate) enum Hierarchy {
+    /// One for everything.
+    Unified(PathBuf),
+    /// One per controller.
+    Split { pids: PathBuf, memory: Option<PathBuf> },
+}
+
+impl Hierarchy {
+    fn find() -> Result<Self, String> {
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let mut reason = "no control groups are mounted".to_owned();
+        for candidate in unified(&mounts, &own) {
+            match usable_unified(&candidate) {
+                Ok(()) => return Ok(Self::Unified(candidate)),
+                Err(error) => reason = format!("{}: {error}", candidate.display()),
+            }
+        }
+        match split(&mounts, &own, "pids").map(|pids| (usable(&pids, "pids.max"), pids)) {
+            Some((Ok(()), pids)) => {
+                let memory = split(&mounts, &own, "memory")
+                    .filter(|memory| usable(memory, "memory.limit_in_bytes").is_ok());
+                Ok(Self::Split { pids, memory })
+            }
+            Some((Err(error), pids)) => Err(format!("{}: {error}", pids.display())),
+            None => Err(reason),
+        }
+    }
+
+    /// What bounds memory here, if anything does.
+    pub(crate) fn bounds_memory(&self) -> bool {
+        match self {
+            Self::Unified(_) => true,
+            Self::Split { memory, .. } => memory.is_some(),
+        }
+    }
+
+    /// Makes a group with these bounds.
+    pub(crate) fn group(&self, limits: &Limits) -> io::Result<Group> {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("akgentic-run-{}-{number}", std::process::id());
+        let mut group = Group { directories: Vec::new(), kill_file: None };
+        let pids_max = limits.processes.map_or("max".to_owned(), |count| count.to_string());
+        match self {
+            Self::Unified(parent) => {
+                let made = group.make(parent, &name)?;
+                fs::write(made.join("pids.max"), pids_max)?;
+                if let Some(memory) = limits.memory {
+                    fs::write(made.join("memory.max"), memory.to_string())?;
+                    // There may be no swap to bound.
+                    let _absent = fs::write(made.join("memory.swap.max"), "0").is_err();
+                }
+                group.kill_file = Some(made.join("cgroup.kill")).filter(|file| file.exists());
+            }
+            Self::Split { pids, memory } => {
+                let made = group.make(pids, &name)?;
+                fs::write(made.join("pids.max"), pids_max)?;
+                if let (Some(parent), Some(bytes)) = (memory, limits.memory) {
+                    let made = group.make(parent, &name)?;
+                    fs::write(made.join("memory.limit_in_bytes"), bytes.to_string())?;
+                    // Swap is accounted for on some systems only.
+                    let swap = made.join("memory.memsw.limit_in_bytes");
+                    let _absent = fs::write(swap, bytes.to_string()).is_err();
+                }
+            }
+        }
+        Ok(group)
+    }
+}
+
+/// The group that the runs of one session share, and what that enforces.
+pub(crate) fn for_session(limits: &Limits, report: &mut Enforcement) -> Option<Arc<Group>> {
+    let made = hierarchy().map_err(str::to_owned).and_then(|hierarchy| {
+        let group = hierarchy.group(limits).map_err(|error| error.to_string())?;
+        Ok((hierarchy.bounds_memory(), group))
+    });
+    match made {
+        Ok((bounds_memory, group)) => {
+            report.processes = bound_processes(limits);
+            report.memory = memory(limits, bounds_memory);
+            report.lifetime = Measure::full("everything in the control group is ended");
+            Some(Arc::new(group))
+        }
+        Err(reason) => {
+            report.processes = Measure::none(format!("no control group: {reason}"));
+            report.memory = memory(limits, false);
+            report.lifetime = Measure::partial(
+                "the process group and what carries the mark of the run are ended; no control group",
+            );
+            None
+        }
+    }
+}
+
+/// What a control group says about processes.
+pub(crate) fn bound_processes(limits: &Limits) -> Measure {
+    match limits.processes {
+        Some(count) => Measure::full(format!("control group: at most {count}")),
+        None => Measure::none("no bound is configured"),
+    }
+}
+
+/// What bounds memory.
+pub(crate) fn memory(limits: &Limits, by_group: bool) -> Measure {
+    match limits.memory {
+        None => Measure::none("no bound is configured"),
+        Some(bytes) if by_group => {
+            Measure::full(format!("control group: at most {} MiB", bytes >> 20))
+        }
+        Some(bytes) => Measure::partial(format!(
+            "at most {} MiB of data for each process; nothing bounds their sum",
+            bytes >> 20
+        )),
+    }
+}
+
+/// The own group and the one above it.
+fn unified(mounts: &str, own: &str) -> Vec<PathBuf> {
+    let Some(mount) = mount_point(mounts, |kind, _| kind == "cgroup2") else { return Vec::new() };
+    let Some(path) = own.lines().find_map(|line| line.strip_prefix("0::")) else {
+        return Vec::new();
+    };
+    let here = mount.join(path.trim_start_matches('/'));
+    let above = (here != mount).then(|| here.parent().map(Path::to_owned)).flatten();
+    [Some(here), above].into_iter().flatten().collect()
+}
+
+fn split(mounts: &str, own: &str, controller: &str) -> Option<PathBuf> {
+    let has = |options: &str| options.split(',').any(|option| option == controller);
+    let mount = mount_point(mounts, |kind, options| kind == "cgroup" && has(options))?;
+    let path = own.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        fields.next().filter(|names| has(names))?;
+        fields.next()
+    })?;
+    let below = mount.join(path.trim_start_matches('/'));
+    Some(if below.exists() { below } else { mount })
+}
+
+fn mount_point(mounts: &str, is_meant: impl Fn(&str, &str) -> bool) -> Option<PathBuf> {
+    mounts.lines().find_map(|line| {
+        let (mount, kind) = line.split_once(" - ")?;
+        let mut kind = kind.split(' ');
+        let (name, options) = (kind.next()?, kind.nth(1)?);
+        is_meant(name, options).then(|| mount.split(' ').nth(4).map(PathBuf::from))?
+    })
+}
+
+/// Whether groups below bound processes and memory, switching that on where it is ours to do.
+fn usable_unified(parent: &Path) -> io::Result<()> {
+    let file = parent.join("cgroup.subtree_control");
+    let on = fs::read_to_string(&file)?;
+    let has = |name: &str| on.split_ascii_whitespace().any(|found| found == name);
+    if !(has("pids") && has("memory")) {
+        let offered = fs::read_to_string(parent.join("cgroup.controllers"))?;
+        let offers = |name: &str| offered.split_ascii_whitespace().any(|found| found == name);
+        if !(offers("pids") && offers("memory")) {
+            return Err(io::Error::other("the pids and memory controllers are not delegated"));
+        }
+        fs::write(&file, "+pids +memory")?;
+    }
+    usable(parent, "pids.max")
+}
+
+/// Makes a group and removes it again.
+fn usable(parent: &Path, file: &str) -> io::Result<()> {
+    let trial = parent.join(format!("akgentic-trial-{}", std::process::id()));
+    fs::create_dir(&trial)?;
+    let found = trial.join(file).exists();
+    fs::remove_dir(&trial)?;
+    if found { Ok(()) } else { Err(io::Error::other(format!("groups here have no {file}"))) }
+}
+
+/// The group of one run; removed when dropped.
+#[derive(Debug)]
+pub(crate) struct Group {
+    directories: Vec<PathBuf>,
+    kill_file: Option<PathBuf>,
+}
+
+impl Group {
+    fn make(&mut self, parent: &Path, name: &str) -> io::Result<PathBuf> {
+        let directory = parent.join(name);
+        fs::create_dir(&directory)?;
+        self.directories.push(directory.clone());
+        Ok(directory)
+    }
+
+    /// Files by which a process joins.
+    pub(crate) fn joins(&self) -> Vec<PathBuf> {
+        self.directories.iter().map(|directory| directory.join("cgroup.procs")).collect()
+    }
+
+    fn members(&self) -> Vec<Pid> {
+        let Some(first) = self.directories.first() else { return Vec::new() };
+        let listed = fs::read_to_string(first.join("cgroup.procs")).unwrap_or_default();
+        listed.lines().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect()
+    }
+
+    /// Ends everything in it.
+    pub(crate) fn kill(&self) {
+        if self.kill_file.as_ref().is_some_and(|file| fs::write(file, "1").is_ok()) {
+            return;
+        }
+        for pid in self.members() {
+            // It may have ended meanwhile.
+            let _gone = rustix::process::kill_process(pid, Signal::KILL).is_err();
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.members().is_empty()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        for directory in &self.directories {
+            if let Err(error) = fs::remove_dir(directory) {
+                tracing::debug!(%error, group = %directory.display(), "control group not removed");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_read_from_the_mounts() {
+        let mounts = "30 23 0:26 / /sys/fs/cgroup/pids rw,relatime - cgroup cgroup rw,pids\n\
+                      31 23 0:27 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+        let own = "8:pids:/a\n0::/b/c\n";
+        assert_eq!(
+            unified(mounts, own),
+            [Path::new("/sys/fs/cgroup/unified/b/c"), Path::new("/sys/fs/cgroup/unified/b")]
+        );
+        assert_eq!(split(mounts, own, "memory"), None);
+        assert_eq!(split(mounts, "8:pids:/\n", "pids"), Some("/sys/fs/cgroup/pids/".into()));
+    }
+}

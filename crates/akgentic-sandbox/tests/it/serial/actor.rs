@@ -1,0 +1,141 @@
+//! The sandbox actor.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use akgentic_core::prelude::*;
+use akgentic_sandbox::{
+    Backend, BackendError, Ended, Local, Place, Registry, RunError, Sandbox, SandboxConfig,
+    SandboxError, SandboxState, Session,
+};
+use futures_util::future::BoxFuture;
+
+use crate::parts::{bash, command, processes_with, unlikely};
+
+const WAIT: Duration = Duration::from_secs(20);
+
+async fn team() -> (ActorSystem, ActorRef<Orchestrator>) {
+    let system = ActorSystem::new();
+    let team = system
+        .create_team(BaseConfig::new("@Team", "Orchestrator"), Origin::default())
+        .expect("a team");
+    (system, team)
+}
+
+async fn sandbox(team: &ActorRef<Orchestrator>, config: SandboxConfig) -> Sandbox {
+    Sandbox::of_team_with(team, config, &Registry::standard(), Some(true)).await.expect("a sandbox")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_workspace_has_one_sandbox_and_one_mode() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_system, team) = team().await;
+    let config = SandboxConfig::of("local", "t", Some("w")).at(folder.path());
+    let first = sandbox(&team, config.clone()).await;
+    let second = sandbox(&team, config.clone()).await;
+    assert_eq!(first.actor().address(), second.actor().address());
+    assert_eq!(first.actor().address().name(), "#SandboxActor-w");
+    let ready = first.ready(WAIT).await.expect("ready");
+    assert_eq!(ready.mode, "local");
+    let outcome = second.run(command(&["echo", "hi"])).await.expect("a run");
+    assert_eq!(outcome.stdout.text(10), "hi\n");
+
+    let other = SandboxConfig { mode: "bwrap".to_owned(), ..config };
+    let refused = Sandbox::of_team_with(&team, other, &Registry::standard(), Some(true)).await;
+    let refused = refused.expect_err("refused");
+    assert!(matches!(refused, SandboxError::ModeMismatch { .. }), "{refused}");
+    team.stop(WAIT).await.expect("stopped");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn field_d12_a_run_is_stopped_by_its_id_and_seen_meanwhile() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_system, team) = team().await;
+    let config = SandboxConfig::of("local", "t", None).at(folder.path());
+    let sandbox = sandbox(&team, config).await;
+    let mut run = sandbox.start(bash("echo up; sleep 60")).await.expect("started");
+    assert_eq!(sandbox.running().await.expect("an answer").as_deref(), Some(run.id()));
+    let busy = sandbox.run(command(&["echo"])).await.expect_err("busy");
+    assert!(matches!(&busy, RunError::Busy(id) if id == run.id()), "{busy}");
+    assert!(!sandbox.stop_run("other").await.expect("an answer"));
+    assert!(sandbox.stop_run(run.id()).await.expect("an answer"));
+    assert_eq!(run.outcome().await.expect("an outcome").ended, Ended::Cancelled);
+    assert_eq!(sandbox.running().await.expect("an answer"), None);
+    assert!(sandbox.run(command(&["echo"])).await.is_ok());
+    let states = team.get_states().await.expect("states");
+    let state = states.iter().find_map(|(_, state)| {
+        akgentic_core::wire::Record::as_any(&*state.0).downcast_ref::<SandboxState>().cloned()
+    });
+    let state = state.expect("a state");
+    assert_eq!(state.running, None);
+    assert_eq!(state.workspace_path, folder.path().canonicalize().ok());
+    team.stop(WAIT).await.expect("stopped");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_ends_with_its_team_and_with_its_caller() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_system, team) = team().await;
+    let config = SandboxConfig::of("local", "t", None).at(folder.path());
+    let sandbox = sandbox(&team, config).await;
+    let mark = unlikely(5001);
+    let run = sandbox.start(command(&["sleep", &mark])).await.expect("started");
+    drop(run);
+    for _ in 0..100 {
+        if sandbox.running().await.expect("an answer").is_none() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(processes_with(&mark), Vec::<String>::new());
+    let mut run = sandbox.start(command(&["sleep", &mark])).await.expect("started");
+    team.stop(WAIT).await.expect("stopped");
+    let ended = run.outcome().await.expect("an outcome").ended;
+    assert_eq!(ended, Ended::Cancelled);
+    assert_eq!(processes_with(&mark), Vec::<String>::new());
+}
+
+/// Works from the second time on.
+struct Late(AtomicBool);
+
+impl Backend for Late {
+    fn name(&self) -> &'static str {
+        "late"
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Result<String, BackendError>> {
+        Box::pin(async { Ok(String::new()) })
+    }
+
+    fn start(&self, place: Place) -> BoxFuture<'_, Result<Arc<dyn Session>, BackendError>> {
+        Box::pin(async move {
+            if self.0.swap(true, Ordering::Relaxed) {
+                return Local::default().start(place).await;
+            }
+            Err(BackendError::ProbeFailed("not yet".to_owned()))
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_start_that_failed_is_told_and_tried_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_system, team) = team().await;
+    let registry = Registry::standard();
+    registry.register(Arc::new(Late(AtomicBool::new(false))));
+    let config = SandboxConfig::of("late", "t", None).at(folder.path());
+    let sandbox = Sandbox::of_team_with(&team, config, &registry, None).await.expect("an actor");
+    for _ in 0..2 {
+        let error = sandbox.ready(WAIT).await.expect_err("failed");
+        assert_eq!(error.code(), "probe_failed");
+        assert!(error.to_string().contains("not yet"), "{error}");
+        let error = sandbox.run(command(&["echo"])).await.expect_err("failed");
+        assert_eq!(error.code(), "probe_failed");
+    }
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(11)).await;
+    tokio::time::resume();
+    assert!(sandbox.ready(WAIT).await.is_ok());
+    team.stop(WAIT).await.expect("stopped");
+}
