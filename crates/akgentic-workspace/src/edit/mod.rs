@@ -134,7 +134,7 @@ impl Found {
 /// ```
 /// use akgentic_workspace::edit::{Strategy, find};
 ///
-/// let found = find("def f():\n    return 1\n", "  return 1", false).ok_or("found")?;
+/// let found = find("def f():\n    return 1\n", "      return 1", false).ok_or("found")?;
 /// assert_eq!((found.strategy, found.range()), (Strategy::LineTrimmed, 9..21));
 /// # Ok::<_, &str>(())
 /// ```

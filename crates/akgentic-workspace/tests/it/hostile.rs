@@ -4,9 +4,11 @@ use std::fs;
 use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use akgentic_workspace::glob::{Pattern, find_files};
+use akgentic_workspace::grep::{GrepError, Query, search};
 use akgentic_workspace::list::list_directory;
 use akgentic_workspace::write::write_text;
-use akgentic_workspace::{FileError, FileFault, Filesystem, Root, refusal};
+use akgentic_workspace::{FileError, FileFault, Filesystem, Root, WriteEntry, refusal};
 use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
 
 use crate::tree::{SECRET, Tree};
@@ -14,7 +16,7 @@ use crate::tree::{SECRET, Tree};
 /// Runs one operation on a path and gives the text of its result.
 type Operation = fn(&Filesystem, &str) -> Result<String, FileError>;
 
-const OPERATIONS: [(&str, Operation); 8] = [
+const OPERATIONS: [(&str, Operation); 11] = [
     ("read", |files, path| files.read(path).map(|data| format!("{data:?}"))),
     ("open", |files, path| files.open(path).map(|open| open.rel.to_string())),
     ("list", |files, path| files.list(path).map(|entries| format!("{entries:?}"))),
@@ -25,6 +27,24 @@ const OPERATIONS: [(&str, Operation); 8] = [
     }),
     ("mkdir", |files, path| files.mkdir(path).map(|rel| rel.to_string())),
     ("exists", |files, path| files.exists(path).map(|there| there.to_string())),
+    ("write_many", |files, path| {
+        let entry = |path: &str| WriteEntry { path: path.to_owned(), data: b"x".to_vec() };
+        let batch = [entry("new_by_batch"), entry(path)];
+        files.write_many(&batch).map(|written| format!("{written:?}"))
+    }),
+    ("find_files", |files, path| {
+        let pattern = Pattern::new("**").expect("a pattern");
+        find_files(files, &pattern, path, 100, &|| false).map(|found| found.text())
+    }),
+    ("search", |files, path| {
+        let query =
+            Query { pattern: "", path, include: "", max_results: 100, max_line_length: 100 };
+        match search(files, &query, &|| false) {
+            Ok(matches) => Ok(matches.text()),
+            Err(GrepError::File(error)) => Err(error),
+            Err(error) => panic!("{path}: {error}"),
+        }
+    }),
 ];
 
 fn escapes(tree: &Tree) -> Vec<String> {
@@ -155,6 +175,7 @@ fn what_is_no_regular_file_is_never_waited_for() {
             let outcome = operation(&files, path);
             match name {
                 "exists" => assert_eq!(outcome.expect(path), "true"),
+                "find_files" => assert_eq!(outcome.expect(path), "No files found."),
                 "mkdir" => {
                     let fault = outcome.expect_err(path).fault;
                     assert!(matches!(fault, FileFault::ExistsAsFile), "{fault}");
