@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use akgentic_tool_core::Tool;
 use tokio_util::sync::CancellationToken;
@@ -9,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::{AgentUsageLimits, ModelConfig, RunUsageLimits, RuntimeConfig};
 use crate::content::UserContent;
 use crate::context::{ContextManager, ObserverId};
-use crate::drive::{Drivers, Stopping, drive};
+use crate::drive::{Deadlines, Drivers, Stopping, TOOL_TIMEOUT, drive};
 use crate::error::{BoxError, RunError};
 use crate::event::{ContextObserver, LlmEvent};
 use crate::hook::Hook;
@@ -36,6 +37,7 @@ pub struct ReactAgent {
     hooks: Arc<[Arc<dyn Hook>]>,
     recovery: Arc<Recovery>,
     stopping: Stopping,
+    tool_timeout: Duration,
     stamps: Stamps,
     context: ContextManager,
     usage: Usage,
@@ -71,6 +73,7 @@ impl ReactAgent {
             hooks: Vec::new(),
             recovery: Arc::new(|_| Some(CONCLUSION_REASON.to_owned())),
             stopping: Stopping::default(),
+            tool_timeout: TOOL_TIMEOUT,
             stamps: Stamps::default(),
             max_messages: None,
         }
@@ -193,6 +196,10 @@ impl ReactAgent {
             hooks: Arc::clone(&self.hooks),
             cancel,
             stopping: self.stopping,
+            deadlines: Deadlines {
+                model_request: self.runtime.http_client_config.request_deadline(),
+                tool_call: self.tool_timeout,
+            },
         };
         let mut session =
             Session { run, context: &mut self.context, total: &mut self.usage, open: true };
@@ -252,6 +259,7 @@ pub struct ReactAgentBuilder {
     hooks: Vec<Arc<dyn Hook>>,
     recovery: Arc<Recovery>,
     stopping: Stopping,
+    tool_timeout: Duration,
     stamps: Stamps,
     max_messages: Option<usize>,
 }
@@ -323,6 +331,13 @@ impl ReactAgentBuilder {
         self
     }
 
+    /// How long one tool call may take, [`TOOL_TIMEOUT`] without it.
+    #[must_use]
+    pub fn tool_timeout(mut self, timeout: Duration) -> Self {
+        self.tool_timeout = timeout;
+        self
+    }
+
     /// Where times and ids come from.
     #[must_use]
     pub fn stamps(mut self, stamps: Stamps) -> Self {
@@ -350,6 +365,7 @@ impl ReactAgentBuilder {
             hooks: self.hooks.into(),
             recovery: self.recovery,
             stopping: self.stopping,
+            tool_timeout: self.tool_timeout,
             stamps: self.stamps,
             context: ContextManager::new(self.max_messages),
             usage: Usage::default(),

@@ -1,5 +1,7 @@
 //! Configuration records: model, limits, compaction, runtime, HTTP.
 
+use std::time::Duration;
+
 use akgentic_core::coerce::{Coercer, FieldError, Loc, Options};
 use akgentic_core::payload;
 use schemars::JsonSchema;
@@ -293,6 +295,8 @@ pub struct AgentUsageLimits {
 #[serde(default)]
 pub struct HttpClientConfig {
     /// Seconds for each phase of a request: connect, read, write, wait for a connection.
+    ///
+    /// A run waits no longer than this for a whole request either.
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub timeout: f64,
     /// Attempts in total, the first one included; 1 never retries.
@@ -309,6 +313,14 @@ pub struct HttpClientConfig {
 impl Default for HttpClientConfig {
     fn default() -> Self {
         Self { timeout: 120.0, max_retries: 5, backoff_multiplier: 0.5, backoff_max: 60.0 }
+    }
+}
+
+impl HttpClientConfig {
+    /// How long a run waits for a whole model request.
+    pub fn request_deadline(&self) -> Duration {
+        // what no duration can hold is no limit
+        Duration::try_from_secs_f64(self.timeout).unwrap_or(Duration::MAX)
     }
 }
 

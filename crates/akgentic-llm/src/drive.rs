@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::error::{BoxError, RunError};
+use crate::error::{BoxError, ModelError, RunError};
 use crate::hook::{Hook, RunContext};
 use crate::message::ModelMessage;
 use crate::model::{Model, ModelInput};
@@ -41,6 +41,30 @@ pub struct Drivers {
     pub cancel: CancellationToken,
     /// How cancelling goes.
     pub stopping: Stopping,
+    /// How long single steps may take.
+    pub deadlines: Deadlines,
+}
+
+/// How long a model request may take when nothing else is said.
+const MODEL_REQUEST: Duration = Duration::from_mins(2);
+
+/// How long a tool call may take when nothing else is said.
+pub const TOOL_TIMEOUT: Duration = Duration::from_mins(10);
+
+/// How long single steps of a run may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadlines {
+    /// One model request, its retries included; longer ones fail the run with
+    /// [`ModelError::Timeout`].
+    pub model_request: Duration,
+    /// One tool call; longer ones are dropped and answered as interrupted, and the run goes on.
+    pub tool_call: Duration,
+}
+
+impl Default for Deadlines {
+    fn default() -> Self {
+        Self { model_request: MODEL_REQUEST, tool_call: TOOL_TIMEOUT }
+    }
 }
 
 /// How cancelling goes.
@@ -140,13 +164,18 @@ impl Driver<'_> {
 
     async fn call_model(&mut self, input: ModelInput) -> Event {
         let drop_early = self.drivers.stopping.drop_model_request;
+        let limit = self.drivers.deadlines.model_request;
         let reply = tokio::select! {
             biased;
             () = self.drivers.cancel.cancelled(), if drop_early => {
                 return Event::Failed(RunError::Cancelled);
             }
-            reply = self.drivers.model.request(input) => reply,
+            reply = tokio::time::timeout(limit, self.drivers.model.request(input)) => reply,
         };
+        let reply = reply.unwrap_or_else(|_| {
+            let model = self.drivers.model.name().to_owned();
+            Err(ModelError::Timeout { model, after: limit })
+        });
         let mut response = match reply {
             Ok(response) => response,
             Err(error) => return Event::Replied(Err(error)),

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::time::Duration;
 
 use crate::limits::LimitBreach;
 
@@ -30,6 +31,14 @@ pub enum ModelError {
         /// What broke.
         message: String,
     },
+    /// The reply did not come in time.
+    #[error("{model} did not answer within {} s", after.as_secs_f64())]
+    Timeout {
+        /// The model that was asked.
+        model: String,
+        /// How long it was waited for.
+        after: Duration,
+    },
     /// The reply is not what its API promises.
     #[error("unexpected reply of {model}: {message}")]
     UnexpectedReply {
@@ -54,6 +63,7 @@ impl ModelError {
             Self::Status { status: 500.., .. } => ModelErrorKind::Server,
             Self::Status { .. } => ModelErrorKind::RequestRejected,
             Self::Connection { .. } => ModelErrorKind::Connection,
+            Self::Timeout { .. } => ModelErrorKind::Timeout,
             Self::UnexpectedReply { .. } => ModelErrorKind::UnexpectedReply,
             Self::Usage(_) => ModelErrorKind::Usage,
         }
@@ -78,6 +88,8 @@ pub enum ModelErrorKind {
     Unavailable,
     /// Transport.
     Connection,
+    /// No reply in time.
+    Timeout,
     /// The reply is not what its API promises.
     UnexpectedReply,
     /// The request cannot be made as it is.

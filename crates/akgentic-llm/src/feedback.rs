@@ -1,8 +1,9 @@
 //! Why a reply cannot be used, and how models are told.
 
 use std::fmt;
+use std::io;
 
-use akgentic_core::coerce::FieldError;
+use akgentic_core::coerce::{FieldError, Loc};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
@@ -55,7 +56,7 @@ pub struct ValidationError {
     pub loc: Vec<Value>,
     /// What is wrong, in words.
     pub msg: String,
-    /// The rejected value.
+    /// The rejected value; the start of it as text when it is long.
     #[serde(default)]
     pub input: Value,
 }
@@ -67,13 +68,14 @@ impl ValidationError {
             kind: "json_invalid".to_owned(),
             loc: Vec::new(),
             msg: format!("invalid JSON: {error}"),
-            input: Value::from(text),
+            input: shown(Value::from(text)),
         }
     }
 
     /// A value that passed its schema and still is not what its type wants.
     pub(crate) fn value(input: Value, message: &str) -> Self {
-        Self { kind: "value_error".to_owned(), loc: Vec::new(), msg: message.to_owned(), input }
+        let (msg, input) = (shortened(message), shown(input));
+        Self { kind: "value_error".to_owned(), loc: Vec::new(), msg, input }
     }
 }
 
@@ -97,16 +99,63 @@ impl fmt::Display for ValidationError {
 
 impl From<FieldError> for ValidationError {
     fn from(error: FieldError) -> Self {
-        let loc = serde_json::to_value(&error.loc).ok();
+        let step = |step: &Loc| match step {
+            Loc::Key(key) => Value::from(shortened(key)),
+            Loc::Index(index) => Value::from(*index),
+        };
         Self {
             kind: error.kind.to_owned(),
-            loc: match loc {
-                Some(Value::Array(steps)) => steps,
-                _ => Vec::new(),
-            },
-            msg: error.msg,
-            input: error.input,
+            loc: error.loc.iter().map(step).collect(),
+            msg: shortened(&error.msg),
+            input: shown(error.input),
         }
+    }
+}
+
+/// Bytes of a rejected value, of its text as JSON, that models are shown.
+const SHOWN: usize = 1000;
+
+/// The value as it is, or the start of its JSON when that is long: a model knows what it wrote.
+fn shown(value: Value) -> Value {
+    let mut start = Start { bytes: Vec::new(), room: SHOWN };
+    if serde_json::to_writer(&mut start, &value).is_ok() {
+        return value;
+    }
+    let text = match &value {
+        Value::String(text) => return Value::from(shortened(text)),
+        _ => String::from_utf8_lossy(&start.bytes),
+    };
+    Value::from(format!("{}…", text.trim_end_matches(char::REPLACEMENT_CHARACTER)))
+}
+
+/// The text, or its start when it is long.
+pub(crate) fn shortened(text: &str) -> String {
+    if text.len() <= SHOWN {
+        return text.to_owned();
+    }
+    format!("{}…", text.get(..text.floor_char_boundary(SHOWN)).unwrap_or_default())
+}
+
+/// Keeps the start of what is written and then refuses.
+struct Start {
+    bytes: Vec<u8>,
+    room: usize,
+}
+
+impl io::Write for Start {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let fitting = bytes.get(..self.room).unwrap_or(bytes);
+        self.bytes.extend_from_slice(fitting);
+        self.room -= fitting.len();
+        if fitting.len() < bytes.len() {
+            Err(io::ErrorKind::WriteZero.into())
+        } else {
+            Ok(bytes.len())
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -177,5 +226,29 @@ impl Written for Feedback {
             Self::Text(text) => out.serialize_str(text),
             Self::Errors(errors) => errors.write(form, out),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn long_values_are_shown_by_their_start() {
+        let long = "é".repeat(3_000_000);
+        let error = |input: Value| {
+            let key = Loc::Key(long.clone());
+            let error = FieldError { kind: "missing", loc: vec![key], msg: long.clone(), input };
+            serde_json::to_string(&ValidationError::from(error)).unwrap()
+        };
+        assert!(error(json!(long)).len() < 4000);
+        let object = error(json!({"a": long, "b": [1, 2]}));
+        assert!(object.len() < 4000 && object.contains("{\\\"a\\\":\\\"éé"), "{object}");
+        assert_eq!(shown(json!({"a": [1, 2]})), json!({"a": [1, 2]}));
+        assert!(
+            errors_json(&[ValidationError::value(json!(long), &long)]).to_string().len() < 4000
+        );
     }
 }

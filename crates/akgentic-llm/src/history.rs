@@ -1,5 +1,6 @@
 //! The list of messages that is sent, and the cleaning that keeps it well formed.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -150,10 +151,11 @@ impl Outgoing {
 
     /// The request without results that answer no call; `None` when it can stay as it is.
     fn admissible(&self, request: &ModelRequest) -> Option<ModelRequest> {
-        let fits = |part: &RequestPart| match part.answers() {
-            None => true,
-            Some(id) => self.last_calls().any(|call| call.tool_call_id == id),
-        };
+        if request.parts.iter().all(|part| part.answers().is_none()) {
+            return None;
+        }
+        let calls: HashSet<&str> = self.last_calls().map(|call| &*call.tool_call_id).collect();
+        let fits = |part: &RequestPart| part.answers().is_none_or(|id| calls.contains(id));
         if request.parts.iter().all(fits) {
             return None;
         }
@@ -177,11 +179,10 @@ impl Outgoing {
 
     fn unanswered(&self) -> Vec<&ToolCallPart> {
         let tail = self.messages.get(self.tail()..).unwrap_or_default();
-        let answered = |id: &str| {
-            let requests = tail.iter().filter_map(|message| message.as_request());
-            requests.flat_map(|request| &request.parts).any(|part| part.answers() == Some(id))
-        };
-        self.last_calls().filter(|call| !answered(&call.tool_call_id)).collect()
+        let requests = tail.iter().filter_map(|message| message.as_request());
+        let answered: HashSet<&str> =
+            requests.flat_map(|request| &request.parts).filter_map(RequestPart::answers).collect();
+        self.last_calls().filter(|call| !answered.contains(&*call.tool_call_id)).collect()
     }
 
     fn close_calls(&mut self, now: Timestamp) {
@@ -214,16 +215,21 @@ impl Outgoing {
     /// Results first, in the order of their calls and one for each call, then everything else.
     fn order_returns(&mut self) {
         let tail = self.tail();
-        let calls: Vec<String> = self.last_calls().map(|call| call.tool_call_id.clone()).collect();
+        let mut calls: HashMap<&str, usize> = HashMap::new();
+        for call in self.last_calls() {
+            let next = calls.len();
+            calls.entry(&call.tool_call_id).or_insert(next);
+        }
+        let others = calls.len() + 1;
         let Some(message) = self.messages.get(tail) else { return };
         let Some(request) = message.as_request() else { return };
         let rank = |part: &RequestPart| match part.answers() {
-            Some(id) => calls.iter().position(|call| call == id).unwrap_or(calls.len()),
-            None => calls.len() + 1,
+            Some(id) => calls.get(id).copied().unwrap_or(others - 1),
+            None => others,
         };
         let ranks: Vec<usize> = request.parts.iter().map(rank).collect();
         let in_order = ranks.windows(2).all(|pair| match pair {
-            [first, second] => first < second || (first == second && *first > calls.len()),
+            [first, second] => first < second || (first == second && *first == others),
             _ => true,
         });
         if in_order {
@@ -233,7 +239,7 @@ impl Outgoing {
             ranks.into_iter().zip(request.parts.iter().cloned()).collect();
         parts.sort_by_key(|(rank, _)| *rank);
         // only results are unique; everything else has the last rank
-        parts.dedup_by(|second, first| first.0 == second.0 && first.0 <= calls.len());
+        parts.dedup_by(|second, first| first.0 == second.0 && first.0 < others);
         let request = ModelRequest {
             parts: parts.into_iter().map(|(_, part)| part).collect(),
             ..request.clone()

@@ -32,7 +32,7 @@ pub use config::{
 };
 pub use content::{BinaryContent, ToolContent, ToolItem, UserContent, UserItem};
 pub use context::{ContextManager, ObserverId, RestoredUsage};
-pub use drive::{Drivers, MessageSink, Stopping, drive};
+pub use drive::{Deadlines, Drivers, MessageSink, Stopping, TOOL_TIMEOUT, drive};
 pub use error::{BoxError, ModelError, ModelErrorKind, RunError, UnexpectedBehavior};
 pub use event::{
     ContextObserver, LlmContextClearedEvent, LlmContextCompactedEvent, LlmEvent, LlmMessageEvent,

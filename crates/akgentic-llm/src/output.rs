@@ -237,8 +237,9 @@ pub fn strip_fence(text: &str) -> &str {
     while let Some((_, after)) = rest.split_once("```") {
         let info = after.trim_start_matches(|next: char| next.is_alphanumeric() || next == '_');
         let body = info.strip_prefix("\r\n").or_else(|| info.strip_prefix('\n'));
-        if let Some(object) = body.filter(|body| body.starts_with('{')).and_then(fenced_object) {
-            return object;
+        if let Some(body) = body.filter(|body| body.starts_with('{')) {
+            // a brace that ends a later object ends this one too: no use in looking again
+            return fenced_object(body).unwrap_or(text);
         }
         rest = after;
     }
@@ -251,4 +252,27 @@ fn fenced_object(body: &str) -> Option<&str> {
         let after = after.trim_start();
         (after.is_empty() || after.starts_with("```")).then_some(object)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn an_endless_row_of_fences_is_read_once() {
+        let hostile = "```\n{}x".repeat(200_000);
+        let before = Instant::now();
+        assert_eq!(strip_fence(&hostile).len(), hostile.len());
+        assert!(before.elapsed().as_secs() < 5);
+        let closed = format!("{hostile}\n```\n{{}}\n```");
+        assert!(strip_fence(&closed).starts_with("{}x```"));
+    }
+
+    #[test]
+    fn the_first_object_in_a_fence_counts() {
+        assert_eq!(strip_fence("a ```json\nx``` ```json\n{\"a\": {}}\n``` b"), "{\"a\": {}}");
+        assert_eq!(strip_fence("```\n{}x"), "```\n{}x");
+    }
 }

@@ -75,3 +75,57 @@ impl fmt::Display for Listed<'_> {
         Ok(())
     }
 }
+
+/// More errors than this are counted, not kept.
+const MAX_ERRORS: usize = 100;
+
+/// The errors of one value: the first hundred and how many more there are.
+#[derive(Debug, Default)]
+pub(super) struct Errors {
+    kept: Vec<FieldError>,
+    more: usize,
+}
+
+impl Errors {
+    pub(super) fn is_empty(&self) -> bool {
+        self.kept.is_empty() && self.more == 0
+    }
+
+    /// Whether further errors are only counted.
+    pub(super) fn is_full(&self) -> bool {
+        self.kept.len() >= MAX_ERRORS
+    }
+
+    pub(super) fn push(&mut self, error: FieldError) {
+        self.push_with(|| error);
+    }
+
+    /// Adds an error that is made only when there is room for it.
+    pub(super) fn push_with(&mut self, error: impl FnOnce() -> FieldError) {
+        if self.is_full() {
+            self.more = self.more.saturating_add(1);
+        } else {
+            self.kept.push(error());
+        }
+    }
+
+    pub(super) fn append(&mut self, other: Self) {
+        for error in other.kept {
+            self.push(error);
+        }
+        self.more = self.more.saturating_add(other.more);
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut FieldError> {
+        self.kept.iter_mut()
+    }
+
+    /// The errors; the last one says how many are left out.
+    pub(super) fn into_vec(mut self) -> Vec<FieldError> {
+        if self.more > 0 {
+            let msg = format!("{} more errors are left out", self.more);
+            self.kept.push(FieldError::whole("too_many_errors", msg, Value::Null));
+        }
+        self.kept
+    }
+}

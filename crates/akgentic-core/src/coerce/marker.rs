@@ -65,13 +65,7 @@ impl Walk<'_> {
         match value {
             Value::Number(number) if number.is_u64() && !number.is_i64() => {
                 let msg = "Input should be an integer that fits into 64 bits".to_owned();
-                let error = FieldError {
-                    kind: "int_parsing_size",
-                    loc: at.to_loc(),
-                    msg,
-                    input: value.clone(),
-                };
-                self.errors.push(error);
+                self.push("int_parsing_size", msg, value, at);
             }
             Value::Array(_) | Value::Object(_) if self.depth >= super::MAX_DEPTH => {
                 self.too_deep(at);
@@ -256,11 +250,13 @@ impl Walk<'_> {
             return self.fail("is_instance_of", "Input should be an address", value, at);
         };
         for (key, msg) in check_address(map) {
-            let mut loc = at.to_loc();
-            loc.push(Loc::Key(key.to_owned()));
-            let kind = if map.contains_key(key) { "value_error" } else { "missing" };
-            let input = map.get(key).cloned().unwrap_or_else(|| value.clone());
-            self.errors.push(FieldError { kind, loc, msg: msg.to_owned(), input });
+            self.errors.push_with(|| {
+                let mut loc = at.to_loc();
+                loc.push(Loc::Key(key.to_owned()));
+                let kind = if map.contains_key(key) { "value_error" } else { "missing" };
+                let input = map.get(key).cloned().unwrap_or_else(|| value.clone());
+                FieldError { kind, loc, msg: msg.to_owned(), input }
+            });
         }
     }
 
@@ -282,7 +278,10 @@ impl Walk<'_> {
     }
 
     fn push(&mut self, kind: &'static str, msg: String, value: &Value, at: &Path<'_>) {
-        self.errors.push(FieldError { kind, loc: at.to_loc(), msg, input: value.clone() });
+        self.errors.push_with(|| {
+            let (loc, input) = (at.to_loc(), value.clone());
+            FieldError { kind, loc, msg, input }
+        });
     }
 
     fn too_deep(&mut self, at: &Path<'_>) {

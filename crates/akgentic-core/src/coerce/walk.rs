@@ -1,9 +1,11 @@
 //! The walk over a value, alongside the compiled schema.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use serde_json::{Map, Number, Value};
 
+use super::error::Errors;
 use super::node::{Branch, Format, List, Node, NodeId, Object, Range, Rest, Text, Tree};
 use super::{FieldError, Loc, Options, Unknown, scalar};
 use crate::wire::{DICT_KEY, LoadError, Timestamp};
@@ -14,6 +16,13 @@ pub(crate) const MAX_DEPTH: usize = 128;
 /// How deep branches of unions are tried inside the trial of another branch; each level multiplies
 /// the work.
 const MAX_TRIALS: usize = 6;
+
+/// How much the trials inside trials of one document may weigh in all, besides what its own weight
+/// allows.
+const TRIAL_ALLOWANCE: usize = 100_000;
+
+/// How often trials inside trials may go over the whole of a document.
+const TRIAL_PASSES: usize = 64;
 
 /// One step of the way, kept on the stack until an error needs it.
 #[derive(Clone, Copy)]
@@ -49,16 +58,19 @@ impl Path<'_> {
 pub(super) struct Walk<'t> {
     pub(super) tree: &'t Tree,
     pub(super) options: Options,
-    pub(super) errors: Vec<FieldError>,
+    pub(super) errors: Errors,
     /// A failure that ends the walk: an unknown class, or a marked value that does not fit.
     pub(super) fatal: Option<LoadError>,
     pub(super) depth: usize,
     trials: usize,
+    /// What trials inside trials may still weigh.
+    allowance: usize,
 }
 
 impl<'t> Walk<'t> {
     pub(super) fn new(tree: &'t Tree, options: Options) -> Self {
-        Self { tree, options, errors: Vec::new(), fatal: None, depth: 0, trials: 0 }
+        let errors = Errors::default();
+        Self { tree, options, errors, fatal: None, depth: 0, trials: 0, allowance: TRIAL_ALLOWANCE }
     }
 
     pub(super) fn run(&mut self, value: &mut Value, depth: usize) {
@@ -70,7 +82,9 @@ impl<'t> Walk<'t> {
         match self.fatal {
             Some(fatal) => Err(fatal),
             None if self.errors.is_empty() => Ok(()),
-            None => Err(LoadError::Invalid { class: class.to_owned(), errors: self.errors }),
+            None => {
+                Err(LoadError::Invalid { class: class.to_owned(), errors: self.errors.into_vec() })
+            }
         }
     }
 
@@ -143,7 +157,7 @@ impl<'t> Walk<'t> {
     /// Records that `value` does not fit. Markers inside it are still followed, because a value of
     /// an unknown class fails as such wherever it stands.
     pub(super) fn fail(&mut self, kind: &'static str, msg: &str, value: &mut Value, at: &Path<'_>) {
-        let input = value.clone();
+        let input = if self.errors.is_full() { Value::Null } else { value.clone() };
         if value.is_object() || value.is_array() {
             self.any(value, at);
         }
@@ -238,13 +252,7 @@ impl<'t> Walk<'t> {
             }
         }
         if list.unique {
-            let mut distinct: Vec<Value> = Vec::with_capacity(kept.len());
-            for item in kept {
-                if !distinct.contains(&item) {
-                    distinct.push(item);
-                }
-            }
-            kept = distinct;
+            kept = distinct(kept);
         }
         let length = kept.len();
         *items = kept;
@@ -292,13 +300,11 @@ impl<'t> Walk<'t> {
                     self.node(property.node, field, &Path::Key(at, key));
                 }
                 None if property.required => {
-                    let loc = Path::Key(at, key).to_loc();
-                    let input = Value::Object(map.clone());
-                    self.errors.push(FieldError {
+                    self.errors.push_with(|| FieldError {
                         kind: "missing",
-                        loc,
+                        loc: Path::Key(at, key).to_loc(),
                         msg: "Field required".into(),
-                        input,
+                        input: Value::Object(map.clone()),
                     });
                 }
                 None => {}
@@ -320,20 +326,19 @@ impl<'t> Walk<'t> {
             Unknown::Forbid | Unknown::Drop => Unknown::Drop,
             Unknown::Keep => Unknown::Keep,
         };
-        let mut unwanted = Vec::new();
-        for (key, field) in map.iter_mut() {
+        map.retain(|key, field| {
             if object.properties.contains_key(key) {
-                continue;
+                return true;
             }
             let here = Path::Key(at, key);
             match object.rest {
                 Rest::Values(node) => {
                     self.node(node, field, &here);
-                    continue;
+                    return true;
                 }
                 Rest::Unsaid if unsaid == Unknown::Keep => {
                     self.any(field, &here);
-                    continue;
+                    return true;
                 }
                 Rest::Unsaid if unsaid == Unknown::Drop => self.any(field, &here),
                 Rest::Unsaid | Rest::Forbidden => {
@@ -341,43 +346,47 @@ impl<'t> Walk<'t> {
                     self.fail("extra_forbidden", msg, field, &here);
                 }
             }
-            unwanted.push(key.clone());
-        }
-        if !unwanted.is_empty() {
-            map.retain(|key, _| !unwanted.contains(key));
-        }
+            false
+        });
     }
 
     fn union(&mut self, branches: &[Branch], value: &mut Value, at: &Path<'_>) {
         if let Some(node) = self.best_exact(branches, value) {
             return self.node(node, value, at);
         }
-        if self.trials >= MAX_TRIALS {
+        let weight = weight(value);
+        if self.trials == 0 {
+            self.allowance = TRIAL_ALLOWANCE.saturating_add(weight.saturating_mul(TRIAL_PASSES));
+        } else if self.trials >= MAX_TRIALS || self.allowance < weight {
             return self.fail("value_error", "Input is too ambiguous", value, at);
         }
         self.trials += 1;
-        let before = self.errors.len();
-        let mut misfits = Vec::new();
+        let before = std::mem::take(&mut self.errors);
+        let mut misfits = Errors::default();
         for branch in branches {
+            if self.trials > 1 {
+                self.allowance = self.allowance.saturating_sub(weight);
+            }
             let mut trial = value.clone();
             self.node(branch.node, &mut trial, at);
             if self.fatal.is_some() {
                 break;
             }
-            let mut found = self.errors.split_off(before);
+            let mut found = std::mem::take(&mut self.errors);
             if found.is_empty() {
                 *value = trial;
-                misfits.clear();
+                misfits = Errors::default();
                 break;
             }
             let position = at.to_loc().len();
-            for error in &mut found {
+            for error in found.iter_mut() {
                 error.loc.insert(position.min(error.loc.len()), Loc::Key(branch.name.clone()));
             }
-            misfits.append(&mut found);
+            misfits.append(found);
         }
         self.trials -= 1;
-        self.errors.append(&mut misfits);
+        self.errors = before;
+        self.errors.append(misfits);
     }
 
     /// A free map: its escape, if any, stays; what it holds is read.
@@ -416,6 +425,24 @@ pub(super) fn escaped_pairs(map: &mut Map<String, Value>) -> Option<&mut Vec<Val
     pairs.iter().all(is_pair).then_some(pairs)
 }
 
+/// How much work a copy of a value is.
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::String(text) => 1 + text.len() / 64,
+        Value::Array(items) => items.iter().map(weight).fold(1, usize::saturating_add),
+        Value::Object(map) => map.values().map(weight).fold(1, usize::saturating_add),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 1,
+    }
+}
+
+/// The first of all items that are equal, in order.
+fn distinct(items: Vec<Value>) -> Vec<Value> {
+    let seen: HashSet<&Value> = HashSet::with_capacity(items.len());
+    let first = items.iter().scan(seen, |seen, item| Some(seen.insert(item)));
+    let first: Vec<bool> = first.collect();
+    items.into_iter().zip(first).filter_map(|(item, first)| first.then_some(item)).collect()
+}
+
 /// Whether two values are equal, an integral float counting as the integer.
 pub(super) fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
@@ -444,4 +471,84 @@ fn expected(values: &[Value]) -> String {
 
 fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::coerce::coerce;
+
+    fn quickly<T>(work: impl FnOnce() -> T) -> T {
+        let before = Instant::now();
+        let result = work();
+        assert!(before.elapsed() < Duration::from_secs(10), "took {:?}", before.elapsed());
+        result
+    }
+
+    #[test]
+    fn unknown_keys_are_left_out_in_one_pass() {
+        let fields = (0..100_000).map(|index| (index.to_string(), json!(index)));
+        let value = Value::Object(fields.chain([("a".to_owned(), json!("1"))]).collect());
+        let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
+        let kept = quickly(|| coerce(&schema, value.clone(), Options::RECORD));
+        assert_eq!(kept, Ok(json!({"a": 1})));
+        let errors = quickly(|| coerce(&schema, value, Options::ARGUMENTS)).unwrap_err();
+        assert_eq!(errors.len(), 101);
+        assert_eq!(errors[0].loc, [Loc::Key("0".into())]);
+        assert_eq!(errors[100].msg, "99900 more errors are left out");
+        assert!(errors[100].loc.is_empty());
+    }
+
+    #[test]
+    fn unique_items_are_found_in_one_pass() {
+        let items: Vec<Value> = (0..200_000).map(|index| json!({"n": index % 100_000})).collect();
+        let schema = json!({"type": "array", "uniqueItems": true});
+        let kept = quickly(|| coerce(&schema, items.into(), Options::RECORD)).unwrap();
+        assert_eq!(kept.as_array().map(Vec::len), Some(100_000));
+        assert_eq!(kept[1], json!({"n": 1}));
+    }
+
+    /// A list of unions of themselves, with as many branches as given.
+    fn tree(branches: usize) -> Value {
+        let branch = |index: usize| {
+            json!({
+                "type": "object",
+                "properties": {
+                    "name": {"const": index},
+                    "left": {"$ref": "#/$defs/tree"},
+                    "right": {"$ref": "#/$defs/tree"},
+                },
+                "required": ["name"],
+            })
+        };
+        let branches: Vec<Value> = (0..branches).map(branch).collect();
+        json!({"$ref": "#/$defs/tree", "$defs": {"tree": {"anyOf": branches}}})
+    }
+
+    #[test]
+    fn unions_of_themselves_cost_a_bounded_number_of_trials() {
+        let mut value = json!({"name": "nobody"});
+        for _ in 0..8 {
+            value = json!({"name": "nobody", "left": value, "right": value});
+        }
+        let schema = tree(20);
+        let errors = quickly(|| coerce(&schema, value, Options::RECORD)).unwrap_err();
+        assert!(errors.len() <= 101, "{}", errors.len());
+    }
+
+    #[test]
+    fn unions_side_by_side_are_all_read() {
+        let schema = json!({"type": "array", "items": {"anyOf": [
+            {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]},
+            {"type": "object", "properties": {"b": {"anyOf": [{"type": "integer"}, {"type": "null"}]}},
+             "required": ["b"]},
+        ]}});
+        let items: Value = (0..50_000).map(|index| json!({"b": index.to_string()})).collect();
+        let read = quickly(|| coerce(&schema, items, Options::RECORD)).unwrap();
+        assert_eq!(read[49_999], json!({"b": 49_999}));
+    }
 }

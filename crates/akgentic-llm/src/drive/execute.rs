@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use akgentic_tool_core::{Panicked, ToolCall, ToolError};
-use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use akgentic_tool_core::{CallStopped, Panicked, ToolCall, ToolError};
+use futures_util::stream::{self, StreamExt as _};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::Drivers;
@@ -51,7 +52,10 @@ impl Progress {
     }
 }
 
-/// Runs all calls concurrently and notes how they end, in the order they do.
+/// How many calls of one reply run at a time; the others wait for their turn.
+const CONCURRENT: usize = 64;
+
+/// Runs the calls concurrently and notes how they end, in the order they do.
 ///
 /// When the run is cancelled, or a call fails for good, running calls get the signal and a short
 /// grace; what has not ended by then is dropped.
@@ -62,16 +66,13 @@ pub(super) async fn execute(
     progress: &mut Progress,
 ) {
     let stop = drivers.cancel.child_token();
-    let mut calls: FuturesUnordered<_> = batch
-        .calls
-        .into_iter()
-        .zip(&progress.started)
-        .enumerate()
-        .map(|(index, (planned, started))| {
-            let call = one(planned, drivers, context.clone(), stop.clone(), Arc::clone(started));
-            async move { (index, call.await) }
-        })
-        .collect();
+    let started = progress.started.clone();
+    let calls = batch.calls.into_iter().zip(started).enumerate();
+    let calls = calls.map(|(index, (planned, started))| {
+        let call = one(planned, drivers, context.clone(), stop.clone(), started);
+        async move { (index, call.await) }
+    });
+    let mut calls = std::pin::pin!(stream::iter(calls).buffer_unordered(CONCURRENT));
     loop {
         tokio::select! {
             biased;
@@ -135,6 +136,9 @@ async fn one(
     stop: CancellationToken,
     started: Arc<AtomicBool>,
 ) -> Result<CallOutcome, RunError> {
+    if stop.is_cancelled() {
+        return Ok(CallOutcome::NotStarted);
+    }
     let PlannedCall { call, tool, args, retry } = planned;
     run.queue = run.queue.during_call(&call.tool_call_id);
     for hook in drivers.hooks.iter() {
@@ -147,8 +151,19 @@ async fn one(
     let mut tool_call = ToolCall::default();
     tool_call.id.clone_from(&call.tool_call_id);
     tool_call.retry = retry;
-    tool_call.cancel = stop;
-    let mut outcome = match tool.run(args, tool_call).await {
+    tool_call.cancel = stop.child_token();
+    let cancel = tool_call.cancel.clone();
+    let limit = drivers.deadlines.tool_call;
+    let deadline = Instant::now().checked_add(limit);
+    tool_call.deadline = deadline.map(Instant::into_std);
+    let Ok(result) = tokio::time::timeout(limit, tool.run(args, tool_call)).await else {
+        cancel.cancel();
+        return Ok(CallOutcome::TimedOut(limit));
+    };
+    let mut outcome = match result {
+        Err(error) if error.downcast_ref() == Some(&CallStopped::DeadlinePassed) => {
+            return Ok(CallOutcome::TimedOut(limit));
+        }
         Ok(content) => CallOutcome::Returned(content.into()),
         Err(ToolError::Retriable(text)) => return Ok(CallOutcome::Retry(text)),
         Err(ToolError::Fatal(source)) => {

@@ -1,6 +1,7 @@
 //! The tool calls of one reply: planned as a whole, executed, answered in order.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use akgentic_tool_core::{Tool, ValidArgs};
 use serde_json::Value;
@@ -8,7 +9,7 @@ use serde_json::Value;
 use super::{Action, Phase, Run};
 use crate::content::ToolContent;
 use crate::error::{BoxError, RunError, UnexpectedBehavior};
-use crate::feedback::{RetryCause, RetryInfo, ValidationError, errors_json};
+use crate::feedback::{RetryCause, RetryInfo, ValidationError, errors_json, shortened};
 use crate::message::MessageState;
 use crate::output::{OUTPUT_TOOL, Output};
 use crate::part::{RequestPart, ToolCallPart, ToolReturnPart, UserPromptPart};
@@ -53,6 +54,8 @@ pub enum CallOutcome {
     Failed(BoxError),
     /// It panicked.
     Panicked(String),
+    /// It took longer than this and was cut off; it may have had effects.
+    TimedOut(Duration),
     /// It was stopped before it ended; it may have had effects.
     Interrupted,
     /// It was never started.
@@ -114,6 +117,7 @@ impl Run {
                 None if skip_functions => Slot::Answered(FUNCTION_SKIPPED.into()),
                 None => match self.plan_function(&call) {
                     Ok(planned) => {
+                        self.executed.insert(call.tool_call_id.clone());
                         batch.push(planned);
                         Slot::Execute
                     }
@@ -197,6 +201,10 @@ impl Run {
         let Some(tool) = self.tools.get(&call.tool_name) else {
             return Err((self.unknown_tool(&call.tool_name).into(), RetryCause::UnknownTool));
         };
+        if self.executed.contains(&call.tool_call_id) {
+            let id = shortened(&call.tool_call_id);
+            return Err((used_before(&id).into(), RetryCause::ModelRetry));
+        }
         let rejected =
             |errors: Vec<ValidationError>| (errors_json(&errors), RetryCause::ValidationError);
         let args = call.args.parse().map_err(|error| {
@@ -211,6 +219,7 @@ impl Run {
 
     fn unknown_tool(&self, name: &str) -> String {
         let output = self.output.tool().map(|tool| tool.name);
+        let name = shortened(name);
         let names = self.tools.names().map(str::to_owned).chain(output);
         let names: Vec<String> = names.map(|name| format!("'{name}'")).collect();
         if names.is_empty() {
@@ -231,7 +240,10 @@ impl Run {
         let mut outputs_failed = false;
         for (call, slot) in &pending.slots {
             let failed = match slot {
-                Slot::Execute => matches!(outcomes.next(), Some(CallOutcome::Retry(_))),
+                Slot::Execute => matches!(
+                    outcomes.next(),
+                    Some(CallOutcome::Retry(_) | CallOutcome::TimedOut(_))
+                ),
                 Slot::Rejected(..) => true,
                 Slot::Answered(_) | Slot::Output => continue,
             };
@@ -296,6 +308,9 @@ impl Run {
                     }
                     Some(CallOutcome::NotStarted) => {
                         ToolReturnPart::interrupted(&call, NOT_STARTED, now)
+                    }
+                    Some(CallOutcome::TimedOut(limit)) => {
+                        ToolReturnPart::interrupted(&call, timed_out(limit), now)
                     }
                     _ => ToolReturnPart::interrupted(&call, INTERRUPTED_IN_WORK, now),
                 },
@@ -372,6 +387,9 @@ impl Run {
                 CallOutcome::Interrupted => {
                     ToolReturnPart::interrupted(call, INTERRUPTED_IN_WORK, now)
                 }
+                CallOutcome::TimedOut(limit) => {
+                    ToolReturnPart::interrupted(call, timed_out(limit), now)
+                }
                 CallOutcome::NotStarted => ToolReturnPart::interrupted(call, NOT_STARTED, now),
                 CallOutcome::Failed(source) => {
                     error = error.or(Some(RunError::Tool { tool: tool(), source }));
@@ -386,6 +404,18 @@ impl Run {
         }
         self.break_off(parts, error.unwrap_or(RunError::Cancelled))
     }
+}
+
+fn used_before(id: &str) -> String {
+    format!(
+        "The call was not executed: a call with the id '{id}' was executed in this run already. \
+         Use its result, or make a new call with an id of its own."
+    )
+}
+
+fn timed_out(limit: Duration) -> String {
+    let seconds = limit.as_secs_f64();
+    format!("The call was cut off after {seconds} s; it may have had effects.")
 }
 
 #[derive(Debug)]

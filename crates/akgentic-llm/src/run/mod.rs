@@ -16,7 +16,7 @@ mod reply;
 mod spec;
 mod tools;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use akgentic_core::wire::Timestamp;
@@ -88,6 +88,8 @@ pub struct Run {
     usage: Usage,
     output_retries: u32,
     tool_retries: HashMap<String, u32>,
+    /// Ids of calls that were handed out to be executed; none is a second time.
+    executed: HashSet<String>,
     steps: u32,
     queue: RunQueue,
     tools: Arc<ToolSet>,
@@ -123,6 +125,7 @@ impl Run {
             usage: Usage::default(),
             output_retries: 0,
             tool_retries: HashMap::new(),
+            executed: HashSet::new(),
             steps: 0,
             queue: RunQueue::default(),
             definitions: spec.tools.definitions(),
