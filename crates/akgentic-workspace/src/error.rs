@@ -72,6 +72,14 @@ pub enum FileFault {
         /// What the bytes look like.
         guess: &'static str,
     },
+    /// The file is larger than what is read of one.
+    #[error("has {size} bytes, at most {most} are read")]
+    TooLarge {
+        /// Bytes of the file.
+        size: u64,
+        /// Bytes that are read.
+        most: u64,
+    },
     /// The operating system refused, although the path is legal.
     #[error("permission denied by the system")]
     Denied,

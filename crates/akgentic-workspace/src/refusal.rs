@@ -61,6 +61,9 @@ pub fn describe(error: &FileError) -> String {
         FileFault::NotUtf8 { offset, size, guess } => format!(
             "{path} is not UTF-8 text ({size} bytes, the first bad one at {offset}): {guess}. It was left as it is."
         ),
+        FileFault::TooLarge { size, most } => format!(
+            "{path} has {size} bytes, and a file of more than {most} is not changed here. It was left as it is."
+        ),
         FileFault::Denied => format!(
             "The system refused access to {path}. The path itself is fine: try again later, or use another one."
         ),

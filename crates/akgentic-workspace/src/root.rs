@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RawMode, Stat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RawMode, RenameFlags, Stat};
 use rustix::io::Errno;
 
 use crate::error::SpecialFile;
@@ -111,13 +111,21 @@ pub(crate) struct Status {
     pub kind: Kind,
     pub size: u64,
     pub mode: RawMode,
+    /// Seconds and nanoseconds of the last change of its bytes, and its number.
+    pub stamp: (i64, i64, u64),
 }
 
 impl From<Stat> for Status {
     fn from(stat: Stat) -> Self {
         let kind = Kind::of(FileType::from_raw_mode(stat.st_mode as RawMode));
         let size = u64::try_from(stat.st_size).unwrap_or(0);
-        Self { kind, size, mode: stat.st_mode as RawMode }
+        #[expect(clippy::useless_conversion, reason = "the width differs between systems")]
+        let stamp = (
+            i64::from(stat.st_mtime),
+            i64::try_from(stat.st_mtime_nsec).unwrap_or(0),
+            u64::from(stat.st_ino),
+        );
+        Self { kind, size, mode: stat.st_mode as RawMode, stamp }
     }
 }
 
@@ -179,6 +187,45 @@ impl Directory {
     /// Gives `from` the name `to`, in place of what had it.
     pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> Result<(), Errno> {
         rustix::fs::renameat(self, from, self, to)
+    }
+
+    /// Gives `from` the name `to`, which nothing may have.
+    ///
+    /// Where the system cannot do it in one step, the name is linked first and taken away after.
+    pub(crate) fn rename_new(&self, from: &OsStr, to: &OsStr) -> Result<(), Errno> {
+        match rustix::fs::renameat_with(self, from, self, to, RenameFlags::NOREPLACE) {
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                rustix::fs::linkat(self, from, self, to, AtFlags::empty())?;
+                self.unlink(from)
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Swaps two names in one step; whether the system can do that is the answer.
+    pub(crate) fn exchange(&self, one: &OsStr, other: &OsStr) -> Result<bool, Errno> {
+        match rustix::fs::renameat_with(self, one, self, other, RenameFlags::EXCHANGE) {
+            Ok(()) => Ok(true),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Ok(false),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// Gives a file a second name.
+    pub(crate) fn link(&self, from: &OsStr, to: &OsStr) -> Result<(), Errno> {
+        rustix::fs::linkat(self, from, self, to, AtFlags::empty())
+    }
+
+    /// Device and number of the directory: what it is, whatever it is called.
+    pub(crate) fn identity(&self) -> Result<(u64, u64), Errno> {
+        let stat = rustix::fs::fstat(self)?;
+        #[expect(clippy::useless_conversion, reason = "the width differs between systems")]
+        Ok((u64::from(stat.st_dev), u64::from(stat.st_ino)))
+    }
+
+    /// A handle that locks can be taken on.
+    pub(crate) fn lockable(&self) -> Result<OwnedFd, Errno> {
+        self.readable()
     }
 
     /// Removes a name that is no directory; of a link the link itself.

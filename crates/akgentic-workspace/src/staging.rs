@@ -16,7 +16,7 @@ pub const STEM_BYTES: usize = 217;
 const PIECE: usize = 1 << 20;
 
 /// The name of a staging file for `target`.
-fn staging_name(target: &OsStr) -> OsString {
+pub(crate) fn staging_name(target: &OsStr) -> OsString {
     let whole = target.to_string_lossy();
     let mut end = whole.len().min(STEM_BYTES);
     while !whole.is_char_boundary(end) {
@@ -81,6 +81,24 @@ impl Staged {
             return Err(FileFault::Cancelled);
         }
         Ok(staged)
+    }
+
+    /// The directory, the name it is for, and the name it has.
+    pub(crate) fn parts(&self) -> (&Directory, &OsStr, &OsStr) {
+        (&self.parent, &self.target, self.name.as_deref().unwrap_or_default())
+    }
+
+    /// Leaves the file to whoever gave it another name.
+    pub(crate) fn disarm(&mut self) {
+        self.name = None;
+    }
+
+    /// Asks the system to keep the directory's names safe, where that was asked for.
+    pub(crate) fn settle(&self) -> Result<(), FileFault> {
+        if self.durable {
+            self.parent.sync()?;
+        }
+        Ok(())
     }
 
     /// Gives the file its name, in place of what had it.
