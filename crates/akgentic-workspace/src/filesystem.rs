@@ -312,7 +312,10 @@ fn place_for_file(place: Place) -> Result<(Directory, OsString, Option<RawMode>)
     }
 }
 
-pub(crate) fn make_directories(parent: Directory, names: &[OsString]) -> Result<Directory, Stumble> {
+pub(crate) fn make_directories(
+    parent: Directory,
+    names: &[OsString],
+) -> Result<Directory, Stumble> {
     let mut directory = parent;
     for name in names {
         directory = match directory.make_directory(name) {

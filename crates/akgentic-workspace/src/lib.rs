@@ -1,5 +1,8 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(test)]
+extern crate self as akgentic_workspace;
+
 mod admission;
 mod card;
 mod error;
@@ -30,7 +33,7 @@ pub use kinds::{DOCUMENT_EXTENSIONS, FileKind, TEXT_EXTENSIONS, suffix};
 pub use location::{BASE_VARIABLE, DEFAULT_BASE, WorkspaceNameError, check_name, workspace_path};
 pub use resource::{Resource, ResourceError, ResourceType};
 pub use root::Root;
-pub use staging::{STEM_BYTES, is_staging_name};
+pub use staging::{STEM_BYTES, is_staging_name, staging_name_with};
 
 /// Registers the types of this crate; call it where nothing else of the crate is used.
 pub fn register() {

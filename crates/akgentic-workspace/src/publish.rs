@@ -94,8 +94,7 @@ fn make(change: Publication) -> Result<Made, PublishFault> {
         Publication::Place { mut staged, ours, expected } => {
             faults::check(faults::Step::Publish)?;
             let (parent, name, temporary) = staged.parts();
-            let (parent, name, temporary) =
-                (parent.clone(), name.to_owned(), temporary.to_owned());
+            let (parent, name, temporary) = (parent.clone(), name.to_owned(), temporary.to_owned());
             let displaced = match &expected {
                 Expected::Absent => {
                     parent.rename_new(&temporary, &name).map_err(|errno| match errno {
@@ -119,16 +118,11 @@ fn make(change: Publication) -> Result<Made, PublishFault> {
             Ok(made)
         }
         Publication::Remove { parent, name, expected } => {
-            faults::check(faults::Step::Unlink)?;
+            faults::check_removal(&parent, &name)?;
             let aside = staging_name(&name);
             parent.rename_new(&name, &aside)?;
-            let made = Made {
-                parent,
-                name,
-                displaced: Some(aside.clone()),
-                ours: None,
-                swapped: false,
-            };
+            let made =
+                Made { parent, name, displaced: Some(aside.clone()), ours: None, swapped: false };
             if is(&made.parent, &aside, &expected) {
                 return Ok(made);
             }
@@ -159,14 +153,34 @@ fn swap(
     }
     // Another writer was here first: its file goes back, and so does whatever comes meanwhile.
     for _ in 0..ATTEMPTS {
-        if !parent.exchange(temporary, name).unwrap_or(false) {
-            break;
-        }
-        if digest(parent, temporary).ok().flatten().as_ref() == Some(ours) {
-            break;
+        let outcome = match parent.exchange(temporary, name) {
+            Err(Errno::NOENT) => parent.rename_new(temporary, name).map(|()| true),
+            outcome => outcome,
+        };
+        match outcome {
+            Ok(true) if !matches!(digest(parent, temporary), Ok(Some(held)) if held != *ours) => {
+                return Err(PublishFault::Conflict);
+            }
+            Ok(true) | Err(Errno::EXIST | Errno::NOENT) => {}
+            Ok(false) | Err(_) => break,
         }
     }
+    rescue(parent, temporary, name);
     Err(PublishFault::Conflict)
+}
+
+/// Gives a file that found no way back a name that is seen.
+fn rescue(parent: &Directory, temporary: &OsStr, name: &OsStr) {
+    let token = uuid::Uuid::new_v4().simple().to_string();
+    let mut kept = name.to_owned();
+    kept.push(".displaced-");
+    kept.push(token.get(..8).unwrap_or(&token));
+    match parent.rename_new(temporary, &kept) {
+        Ok(()) => {
+            tracing::warn!(file = %kept.display(), "a file that others fight over was kept aside")
+        }
+        Err(error) => tracing::error!(file = %kept.display(), %error, "a file was not kept"),
+    }
 }
 
 /// The swap for systems that have none: the file keeps a second name while it is replaced.
@@ -211,8 +225,11 @@ impl Made {
     }
 
     fn swap_back(&self, displaced: &OsStr) -> Result<(), Errno> {
-        if !self.parent.exchange(displaced, &self.name)? {
-            return self.parent.rename(displaced, &self.name);
+        match self.parent.exchange(displaced, &self.name) {
+            Ok(true) => {}
+            Ok(false) => return self.parent.rename(displaced, &self.name),
+            Err(Errno::NOENT) => return self.parent.rename_new(displaced, &self.name),
+            Err(errno) => return Err(errno),
         }
         if digest(&self.parent, displaced).ok().flatten() != self.ours {
             self.parent.exchange(displaced, &self.name)?;
@@ -285,6 +302,27 @@ pub(crate) mod faults {
                 Err(errno)
             }
             _ => Ok(()),
+        })
+    }
+
+    #[cfg(not(test))]
+    pub(super) fn check_removal(
+        _: &crate::root::Directory,
+        _: &std::ffi::OsStr,
+    ) -> Result<(), Errno> {
+        check(Step::Unlink)
+    }
+
+    /// A file that vanishes is gone.
+    #[cfg(test)]
+    pub(super) fn check_removal(
+        parent: &crate::root::Directory,
+        name: &std::ffi::OsStr,
+    ) -> Result<(), Errno> {
+        check(Step::Unlink).inspect_err(|errno| {
+            if *errno == Errno::NOENT {
+                parent.unlink(name).expect("a file");
+            }
         })
     }
 

@@ -17,13 +17,18 @@ const PIECE: usize = 1 << 20;
 
 /// The name of a staging file for `target`.
 pub(crate) fn staging_name(target: &OsStr) -> OsString {
-    let whole = target.to_string_lossy();
-    let mut end = whole.len().min(STEM_BYTES);
-    while !whole.is_char_boundary(end) {
+    let token = uuid::Uuid::new_v4().simple().to_string();
+    staging_name_with(&target.to_string_lossy(), &token).into()
+}
+
+/// The name of the staging file for `target` that this token makes unique.
+pub fn staging_name_with(target: &str, token: &str) -> String {
+    let mut end = target.len().min(STEM_BYTES);
+    while !target.is_char_boundary(end) {
         end -= 1;
     }
-    let stem = whole.get(..end).unwrap_or_default();
-    format!(".{stem}.{}.tmp", uuid::Uuid::new_v4().simple()).into()
+    let stem = target.get(..end).unwrap_or_default();
+    format!(".{stem}.{token}.tmp")
 }
 
 /// Whether a file name is one that a staging file gets.

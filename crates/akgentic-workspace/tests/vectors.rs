@@ -20,3 +20,7 @@ mod replay;
 #[cfg(test)]
 #[path = "vectors/tools.rs"]
 mod tools;
+
+#[cfg(test)]
+#[path = "vectors/gate/mod.rs"]
+mod gate;

@@ -94,13 +94,13 @@ mod tests {
             let unread = if whole { Code::UnreadWrite } else { Code::UnreadEdit };
             assert_eq!(decide(intent, Some(&live), None), Ruling::Refuse(unread));
             assert_eq!(decide(intent, None, Some(&seen("live", true))), Ruling::Refuse(Code::Gone));
-            for (content, full) in [("live", true), ("live", false), ("old", true), ("old", false)] {
+            for (content, full) in [("live", true), ("live", false), ("old", true), ("old", false)]
+            {
                 let unchanged = content == "live";
                 let expected = match (whole, unchanged, full) {
-                    (false, _, _) => Ruling::Anchored {
-                        exact_only: !unchanged,
-                        knows_all: unchanged && full,
-                    },
+                    (false, _, _) => {
+                        Ruling::Anchored { exact_only: !unchanged, knows_all: unchanged && full }
+                    }
                     (true, false, _) => Ruling::Refuse(Code::Changed),
                     (true, true, false) => Ruling::Refuse(Code::Partial),
                     (true, true, true) => Ruling::Replace,

@@ -24,12 +24,7 @@ pub struct EvidenceLimits {
 impl Default for EvidenceLimits {
     /// 200 lines, 16 KiB, 500 characters per line, 8 ms.
     fn default() -> Self {
-        Self {
-            lines: 200,
-            bytes: 16 * 1024,
-            line_chars: 500,
-            time: Duration::from_millis(8),
-        }
+        Self { lines: 200, bytes: 16 * 1024, line_chars: 500, time: Duration::from_millis(8) }
     }
 }
 
@@ -200,8 +195,9 @@ impl Capped {
     pub fn finish(mut self) -> String {
         let rest = self.total - self.shown;
         if rest > 0 {
-            let notice =
-                format!("\n... {rest} more diff line(s) not shown — read the file to see the rest.");
+            let notice = format!(
+                "\n... {rest} more diff line(s) not shown — read the file to see the rest."
+            );
             self.text.push_str(&notice);
         }
         self.text

@@ -125,7 +125,13 @@ impl Gate {
     ///
     /// Calls that an agent makes at the same time report in any order; moments are drawn from one
     /// counter when the file is looked at.
-    pub fn observe_at(&mut self, agent: &str, path: RelPath, observation: Observation, moment: u64) {
+    pub fn observe_at(
+        &mut self,
+        agent: &str,
+        path: RelPath,
+        observation: Observation,
+        moment: u64,
+    ) {
         if self.seen.touch(agent).is_none() {
             let files = Recent::new(self.limits.observations_per_agent);
             self.seen.put(agent.to_owned(), Seen { files });

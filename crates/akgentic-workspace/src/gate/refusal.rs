@@ -178,7 +178,9 @@ impl Code {
             Self::OsDenied => "Try again later, or use another path.",
             Self::PublishLost | Self::Locked => "Make exactly the same change again.",
             Self::EmptyAnchor => "Name the text that is to be replaced.",
-            _ => "Read the file again, look at your change against what is there now, then redo it.",
+            _ => {
+                "Read the file again, look at your change against what is there now, then redo it."
+            }
         }
     }
 }

@@ -127,9 +127,7 @@ impl Ledger {
                 index.read_tree(&commit.tree()?)?;
                 Some(commit.id())
             }
-            Err(error)
-                if matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) =>
-            {
+            Err(error) if matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) => {
                 None
             }
             Err(error) => return Err(error.into()),
@@ -164,7 +162,8 @@ impl Ledger {
                 Err(error) => error,
             };
             let locked = is_lock(&error);
-            let moved = matches!(&error, JournalError::Git(git) if git.code() == ErrorCode::Modified);
+            let moved =
+                matches!(&error, JournalError::Git(git) if git.code() == ErrorCode::Modified);
             // What was put into the index is not in the branch.
             self.reload()?;
             if !locked && !moved {
@@ -186,15 +185,15 @@ impl Ledger {
         }
         let tree = self.index.write_tree_to(&self.repository)?;
         let parent = self.head.map(|head| self.repository.find_commit(head)).transpose()?;
-        if parent.as_ref().map_or_else(|| self.index.is_empty(), |parent| parent.tree_id() == tree) {
+        if parent.as_ref().map_or_else(|| self.index.is_empty(), |parent| parent.tree_id() == tree)
+        {
             return Ok(false);
         }
         let tree = self.repository.find_tree(tree)?;
         let who = Signature::now(&author.name, &author.email)?;
         let message = git2::message_prettify(message, None)?;
         let parents: Vec<&Commit<'_>> = parent.iter().collect();
-        let made =
-            self.repository.commit(Some("HEAD"), &who, &who, &message, &tree, &parents)?;
+        let made = self.repository.commit(Some("HEAD"), &who, &who, &message, &tree, &parents)?;
         self.head = Some(made);
         Ok(true)
     }

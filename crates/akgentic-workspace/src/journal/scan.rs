@@ -105,8 +105,8 @@ impl Scanner {
         for (path, content) in before {
             look.known.remove(&path);
             let recorded = content.as_ref().map(Content::recorded).transpose()?;
-            let discoverable = ledger.get(&path).is_some()
-                || !self.rules.is_ignored(path.as_path());
+            let discoverable =
+                ledger.get(&path).is_some() || !self.rules.is_ignored(path.as_path());
             if recorded != ledger.get(&path) && discoverable {
                 look.changes.push((path, content));
             }
@@ -192,9 +192,10 @@ impl Look<'_> {
     fn file(&mut self, path: RelPath, parent: &Directory) -> Result<(), JournalError> {
         let Some(name) = path.as_path().file_name() else { return Ok(()) };
         let recorded = self.ledger.get(&path);
-        let status = parent.status(name).ok().filter(|status| {
-            matches!(status.kind, Kind::Regular | Kind::Link)
-        });
+        let status = parent
+            .status(name)
+            .ok()
+            .filter(|status| matches!(status.kind, Kind::Regular | Kind::Link));
         let Some(status) = status else {
             if recorded.is_some() {
                 self.changes.push((path.clone(), None));

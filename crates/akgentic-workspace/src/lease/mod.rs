@@ -161,11 +161,7 @@ impl Leases {
 
     /// A run came to no outcome.
     pub fn fail(&mut self, run_id: &str, reason: &str) -> Closed {
-        let reason = if reason.trim().is_empty() {
-            "it ended without saying why"
-        } else {
-            reason
-        };
+        let reason = if reason.trim().is_empty() { "it ended without saying why" } else { reason };
         self.results.put(run_id.to_owned(), None);
         self.errors.put(run_id.to_owned(), reason.to_owned());
         self.close(run_id)
@@ -193,9 +189,10 @@ impl Leases {
         if self.in_flight.peek(run_id).is_some() {
             return ExecStatus::new(ExecState::Running, run_id);
         }
-        let recent = self.recent.peek(agent).map(|recent| {
-            recent.iter().map(|(run, ())| run.clone()).collect()
-        });
+        let recent = self
+            .recent
+            .peek(agent)
+            .map(|recent| recent.iter().map(|(run, ())| run.clone()).collect());
         ExecStatus {
             recent_run_ids: recent.unwrap_or_default(),
             ..ExecStatus::new(ExecState::Unknown, run_id)

@@ -4,6 +4,8 @@
 //! time of a few system calls; a program that must not wait calls them on a thread of their own.
 
 mod change;
+#[cfg(test)]
+mod faults;
 mod lock;
 mod registry;
 mod runs;
@@ -20,9 +22,7 @@ use crate::filesystem::Filesystem;
 use crate::gate::{
     Code, Digest, EvidenceLimits, Gate, GateLimits, Material, Moments, Observation, Refusal,
 };
-use crate::journal::{
-    Identity, Journal, JournalReport, JournalState, Record, ScanLimits, ignores,
-};
+use crate::journal::{Identity, Journal, JournalReport, JournalState, Record, ScanLimits, ignores};
 use crate::lease::{Hold, Lease, Leases, busy_text};
 use change::file_refusal;
 use lock::TreeLock;
@@ -279,7 +279,8 @@ impl Tree {
         let Some(_taken) = self.lock.take() else {
             return (Err(Refusal::new(Code::Locked, "").into()), None);
         };
-        let author = self.journal.as_ref().map(|_| Identity::agent(&state.gate.name_of(agent), agent));
+        let author =
+            self.journal.as_ref().map(|_| Identity::agent(&state.gate.name_of(agent), agent));
         let mut change = Change {
             root: self.files.root(),
             durable: self.options.durable,

@@ -89,7 +89,8 @@ impl Tree {
         let mut state = self.state();
         self.free(&mut state)?;
         if !state.leases.is_configured() {
-            let text = "No sandbox is configured for this workspace, so commands cannot be run in it.";
+            let text =
+                "No sandbox is configured for this workspace, so commands cannot be run in it.";
             return Err(Refusal::told(Code::Unconfigured, "", text));
         }
         if let Some(CheckCommand(check)) = &state.check

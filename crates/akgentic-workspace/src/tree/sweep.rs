@@ -19,7 +19,8 @@ pub(super) fn sweep(root: &Root) -> usize {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let oldest = i64::try_from(now.saturating_sub(AGE).as_secs()).unwrap_or(i64::MAX);
     let mut names = NAMES;
-    let removed = directory(root, &root.directory(), std::path::Path::new(""), oldest, 0, &mut names);
+    let removed =
+        directory(root, &root.directory(), std::path::Path::new(""), oldest, 0, &mut names);
     if removed > 0 {
         tracing::info!(removed, tree = %root.path().display(), "abandoned staging files were removed");
     }
@@ -69,11 +70,7 @@ fn directory(
     removed
 }
 
-fn linked(
-    root: &Root,
-    path: &std::path::Path,
-    name: &std::ffi::OsStr,
-) -> Option<(i64, i64, u64)> {
+fn linked(root: &Root, path: &std::path::Path, name: &std::ffi::OsStr) -> Option<(i64, i64, u64)> {
     let parent = crate::admission::RelPath::of(path.to_owned());
     match root.admit_link(&parent, name)?.place {
         crate::admission::Place::Entry { status, .. } if status.kind == Kind::Regular => {

@@ -2,7 +2,13 @@
 #![allow(clippy::disallowed_methods, reason = "tests stand outside of the root")]
 
 #[cfg(test)]
+mod gate;
+#[cfg(test)]
 mod hostile;
+#[cfg(test)]
+mod journal;
+#[cfg(test)]
+mod lease;
 #[cfg(test)]
 mod listing;
 #[cfg(test)]
