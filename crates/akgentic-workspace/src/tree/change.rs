@@ -484,8 +484,8 @@ fn fault_stop(path: &str, fault: FileFault) -> Stop {
     }
 }
 
-/// A refusal in the words of the file layer.
-pub(super) fn file_refusal(error: &FileError) -> Refusal {
+/// The refusal that says what the file layer has against a path, in its words.
+pub fn file_refusal(error: &FileError) -> Refusal {
     let code = match &error.fault {
         FileFault::NotFound => Code::NotFound,
         FileFault::Denied => Code::OsDenied,

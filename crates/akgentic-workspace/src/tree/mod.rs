@@ -15,7 +15,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-pub use change::{Change, Changed, LIVE_BYTES, Stop};
+pub use change::{Change, Changed, LIVE_BYTES, Stop, file_refusal};
 pub use runs::{CheckCommand, Run, RunSettings};
 
 use crate::filesystem::Filesystem;
@@ -24,7 +24,6 @@ use crate::gate::{
 };
 use crate::journal::{Identity, Journal, JournalReport, JournalState, Record, ScanLimits, ignores};
 use crate::lease::{Hold, Lease, Leases, busy_text};
-use change::file_refusal;
 use lock::TreeLock;
 
 /// A tool that changes files.

@@ -161,6 +161,7 @@ fn agents_and_an_outside_writer_lose_nothing() {
     fs::write(&file, "start\n").expect("a file");
     let owner = tree(&root);
     let done = AtomicBool::new(false);
+    let (taken, fresh) = (outer.path().join("taken"), outer.path().join("fresh"));
     std::thread::scope(|scope| {
         let agents: Vec<_> = ["a", "b", "c"]
             .into_iter()
@@ -180,7 +181,6 @@ fn agents_and_an_outside_writer_lose_nothing() {
             })
             .collect();
         // It takes the file away, adds a line, and puts it back unless somebody else has.
-        let (taken, fresh) = (outer.path().join("taken"), outer.path().join("fresh"));
         let outsider = scope.spawn(|| {
             let mut written = 0;
             while !done.load(Ordering::Relaxed) {

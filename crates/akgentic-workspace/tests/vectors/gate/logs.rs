@@ -37,7 +37,8 @@ fn log(root: &Path) -> Vec<Value> {
                 panic!("odd commit {commit:?}")
             };
             assert_eq!((author, email), (committer, address), "author and committer differ");
-            let changes: Vec<&str> = changes.lines().filter(|line| !line.is_empty()).collect();
+            let mut changes: Vec<&str> = changes.lines().filter(|line| !line.is_empty()).collect();
+            changes.sort_unstable();
             json!({
                 "author": author, "email": email, "subject": subject,
                 "body": body.trim_end_matches('\n'), "changes": changes,

@@ -145,11 +145,14 @@ fn staging(case: &Case) -> Result<(), String> {
                     fs::create_dir(&path).expect("a directory");
                     aged(&path);
                 }
-                kind if kind.contains("link") => {
+                "symlink_to_old_file" => {
                     let target = outer.path().join("target");
                     fs::write(&target, "x").expect("a file");
                     aged(&target);
-                    std::os::unix::fs::symlink("target", &path).expect("a link");
+                    std::os::unix::fs::symlink(&target, &path).expect("a link");
+                }
+                "dangling_symlink" => {
+                    std::os::unix::fs::symlink("nothing", &path).expect("a link");
                 }
                 other => return Err(format!("unknown kind {other}")),
             }

@@ -15,7 +15,9 @@ use akgentic_workspace::gate::{
 use akgentic_workspace::journal::ScanLimits;
 use akgentic_workspace::lease::{ExecOutcome, ExecState};
 use akgentic_workspace::read::{PageLimits, Window, read_page};
-use akgentic_workspace::tree::{CheckCommand, RunSettings, Stop, Tree, TreeOptions, Verb};
+use akgentic_workspace::tree::{
+    CheckCommand, RunSettings, Stop, Tree, TreeOptions, Verb, file_refusal,
+};
 use akgentic_workspace::{Filesystem, Root};
 use base64::Engine as _;
 use serde_json::{Value, json};
@@ -192,7 +194,10 @@ impl Script {
     fn read(&self, op: &Value) -> Value {
         let path = self.path(op);
         let moment = self.tree.moment();
-        let Ok(content) = self.tree.files().read(&path) else { return json!({"v": "failed"}) };
+        let content = match self.tree.files().read(&path) {
+            Ok(content) => content,
+            Err(error) => return refused("rejected", &file_refusal(&error)),
+        };
         let number = |key: &str, usual| op[key].as_i64().unwrap_or(usual);
         let window = Window {
             offset: u64::try_from(number("offset", 1)).unwrap_or(0).max(1),

@@ -1,15 +1,17 @@
 //! Anchors and hunks in their plainest form, for scripts that are about the gate.
 
 use akgentic_workspace::gate::Intent;
+use akgentic_workspace::text::LineEnding;
 use akgentic_workspace::tree::{Change, Stop};
 
 /// Replaces an anchor that stands there exactly.
 pub(super) fn replace(text: &str, old: &str, new: &str, all: bool) -> Result<String, String> {
-    match text.matches(old).count() {
-        0 => Err("anchor_not_found".to_owned()),
-        _ if all => Ok(text.replace(old, new)),
-        _ => Ok(text.replacen(old, new, 1)),
-    }
+    let changed = match text.matches(old).count() {
+        0 => return Err("anchor_not_found".to_owned()),
+        _ if all => text.replace(old, new),
+        _ => text.replacen(old, new, 1),
+    };
+    Ok(LineEnding::detect(text).apply(&changed).into_owned())
 }
 
 /// One file of a patch.
