@@ -177,7 +177,7 @@ fn rescue(parent: &Directory, temporary: &OsStr, name: &OsStr) {
     kept.push(token.get(..8).unwrap_or(&token));
     match parent.rename_new(temporary, &kept) {
         Ok(()) => {
-            tracing::warn!(file = %kept.display(), "a file that others fight over was kept aside")
+            tracing::warn!(file = %kept.display(), "a file that others fight over was kept aside");
         }
         Err(error) => tracing::error!(file = %kept.display(), %error, "a file was not kept"),
     }

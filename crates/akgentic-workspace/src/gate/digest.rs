@@ -1,6 +1,6 @@
 //! What identifies a content: the SHA-256 of its bytes.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -22,9 +22,8 @@ impl Digest {
     /// The digest of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         let mut hex = String::with_capacity(64);
-        for byte in Sha256::digest(bytes) {
-            _ = write!(hex, "{byte:02x}");
-        }
+        let digits = Sha256::digest(bytes).into_iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        hex.extend(digits.filter_map(|digit| char::from_digit(digit.into(), 16)));
         Self(hex.into())
     }
 

@@ -35,7 +35,7 @@ const FAILURES: u32 = 5;
 const OFF_FOR: Duration = Duration::from_secs(10);
 
 /// The longest it is off.
-const OFF_FOR_MOST: Duration = Duration::from_secs(600);
+const OFF_FOR_MOST: Duration = Duration::from_mins(10);
 
 /// Whether changes are recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -46,6 +46,9 @@ pub struct Skipped {
 /// The state of files before the changes that wait in the queue.
 pub(crate) type Before = HashMap<RelPath, Option<Content>>;
 
+/// A path with what it holds now; nothing for a removed one.
+pub(crate) type Difference = (RelPath, Option<Content>);
+
 /// Remembers files that were looked at, so that only changed ones are read again.
 #[derive(Debug, Default)]
 pub(crate) struct Scanner {
@@ -61,7 +64,7 @@ struct Look<'a> {
     seen: HashSet<RelPath>,
     known: HashMap<RelPath, (Status, Recorded)>,
     before: HashMap<RelPath, (Status, Recorded)>,
-    changes: Vec<(RelPath, Option<Content>)>,
+    changes: Vec<Difference>,
     bytes: u64,
     names: usize,
     skipped: Skipped,
@@ -80,7 +83,7 @@ impl Scanner {
         ledger: &Ledger,
         limits: ScanLimits,
         before: &dyn Fn() -> Before,
-    ) -> Result<(Vec<(RelPath, Option<Content>)>, Skipped), JournalError> {
+    ) -> Result<(Vec<Difference>, Skipped), JournalError> {
         let mut look = Look {
             root,
             ledger,
@@ -154,7 +157,7 @@ impl Look<'_> {
             let path = at.join(&child.name);
             let is_dir = match child.kind {
                 Some(kind) => kind == Kind::Directory,
-                None => matches!(directory.enter(&child.name), Ok(_)),
+                None => directory.enter(&child.name).is_ok(),
             };
             if is_dir {
                 if depth >= DEPTH || rules.matches(path.as_path(), true) {

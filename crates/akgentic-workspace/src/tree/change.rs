@@ -64,6 +64,8 @@ pub(super) struct Entry {
     /// The target of a link that is to go.
     link: Option<OsString>,
     next: Next,
+    /// The digest of what is to be written, once it is staged.
+    ours: Option<Digest>,
     permit: Permit,
 }
 
@@ -76,7 +78,7 @@ struct Live {
 enum Next {
     /// It stays as it is.
     Keep,
-    Write(Vec<u8>),
+    Write(Arc<[u8]>),
     Remove,
 }
 
@@ -97,8 +99,8 @@ impl Change<'_> {
         let at = self.judged(path, Intent::Write, Some(content))?;
         let Some(entry) = self.entries.get_mut(at) else { return Ok(()) };
         let live = entry.live.as_ref().map(|live| &*live.bytes);
-        let bytes = text::keep_ending(content, live).into_owned().into_bytes();
-        entry.next = Next::Write(bytes);
+        let text = text::keep_ending(content, live);
+        entry.next = Next::Write(text.as_bytes().into());
         Ok(())
     }
 
@@ -133,7 +135,7 @@ impl Change<'_> {
         let exact_only = entry.permit.exact_only;
         match change(current, exact_only) {
             Ok(text) => {
-                entry.next = Next::Write(text.into_bytes());
+                entry.next = Next::Write(text.into_bytes().into());
                 Ok(())
             }
             Err(failure) if !exact_only => Err(Stop::Failed(failure)),
@@ -199,6 +201,7 @@ impl Change<'_> {
             live: None,
             link: Some(target),
             next: Next::Remove,
+            ours: None,
             permit: Permit { exact_only: false, knows_all: true },
         }))
     }
@@ -331,11 +334,13 @@ impl Change<'_> {
     }
 
     /// Stages all files: writes first, then removals, each in its order.
-    pub(super) fn stage(&self) -> Result<Vec<Publication>, Stop> {
+    pub(super) fn stage(&mut self) -> Result<Vec<Publication>, Stop> {
         let mut batch = Vec::new();
-        for entry in self.touched() {
+        for entry in &mut self.entries {
             if let Next::Write(bytes) = &entry.next {
-                batch.push(self.stage_file(entry, bytes)?);
+                let ours = Digest::of(bytes);
+                batch.push(stage_file(entry, bytes, &ours, self.durable, self.is_cancelled)?);
+                entry.ours = Some(ours);
             }
         }
         for entry in self.touched() {
@@ -352,34 +357,14 @@ impl Change<'_> {
         Ok(batch)
     }
 
-    fn stage_file(&self, entry: &Entry, bytes: &[u8]) -> Result<Publication, Stop> {
-        let stopped = |fault| fault_stop(&entry.given, fault);
-        let parent = match make_directories(entry.parent.clone(), &entry.missing) {
-            Ok(parent) => parent,
-            Err(Stumble::Fault(fault)) => return Err(stopped(fault)),
-            Err(Stumble::Changed) => return Err(stopped(FileFault::NotFound)),
-        };
-        let mode = entry.live.as_ref().map(|live| live.status.mode);
-        let (durable, is_cancelled) = (self.durable, self.is_cancelled);
-        let staged = Staged::write(parent, entry.name.clone(), bytes, mode, durable, is_cancelled);
-        let expected = match &entry.live {
-            Some(live) => Expected::Content(live.digest.clone()),
-            None => Expected::Absent,
-        };
-        Ok(Publication::Place {
-            staged: staged.map_err(stopped)?,
-            ours: Digest::of(bytes),
-            expected,
-        })
-    }
-
     /// Tells the gate that all of it was made.
     pub(super) fn accept(self) {
         for entry in self.entries {
             match entry.next {
                 Next::Keep => {}
                 Next::Write(bytes) => {
-                    self.gate.accept(self.agent, &entry.rel, Digest::of(&bytes), entry.permit);
+                    let ours = entry.ours.unwrap_or_else(|| Digest::of(&bytes));
+                    self.gate.accept(self.agent, &entry.rel, ours, entry.permit);
                 }
                 Next::Remove => self.gate.accept_removal(self.agent, &entry.rel),
             }
@@ -409,8 +394,30 @@ impl Entry {
     fn content_after(&self) -> Option<Content> {
         let Next::Write(bytes) = &self.next else { return None };
         let kind = self.live.as_ref().map_or(ContentKind::File, |live| kind_of(live.status));
-        Some(Content { bytes: bytes.as_slice().into(), kind })
+        Some(Content { bytes: Arc::clone(bytes), kind })
     }
+}
+
+fn stage_file(
+    entry: &Entry,
+    bytes: &[u8],
+    ours: &Digest,
+    durable: bool,
+    is_cancelled: &dyn Fn() -> bool,
+) -> Result<Publication, Stop> {
+    let stopped = |fault| fault_stop(&entry.given, fault);
+    let parent = match make_directories(entry.parent.clone(), &entry.missing) {
+        Ok(parent) => parent,
+        Err(Stumble::Fault(fault)) => return Err(stopped(fault)),
+        Err(Stumble::Changed) => return Err(stopped(FileFault::NotFound)),
+    };
+    let mode = entry.live.as_ref().map(|live| live.status.mode);
+    let staged = Staged::write(parent, entry.name.clone(), bytes, mode, durable, is_cancelled);
+    let expected = match &entry.live {
+        Some(live) => Expected::Content(live.digest.clone()),
+        None => Expected::Absent,
+    };
+    Ok(Publication::Place { staged: staged.map_err(stopped)?, ours: ours.clone(), expected })
 }
 
 /// What is at a path now, links followed.
@@ -439,6 +446,7 @@ fn look(root: &Root, path: &str) -> Result<Entry, FileError> {
             live,
             link: None,
             next: Next::Keep,
+            ours: None,
             permit: Permit { exact_only: false, knows_all: true },
         });
     }
@@ -451,8 +459,9 @@ fn live(parent: &Directory, name: &std::ffi::OsStr) -> Result<Live, Stumble> {
         Err(OpenFault::Kind(Kind::Special(kind))) => {
             return Err(FileFault::NotRegular(kind).into());
         }
-        Err(OpenFault::Kind(_)) => return Err(Stumble::Changed),
-        Err(OpenFault::System(rustix::io::Errno::NOENT)) => return Err(Stumble::Changed),
+        Err(OpenFault::Kind(_) | OpenFault::System(rustix::io::Errno::NOENT)) => {
+            return Err(Stumble::Changed);
+        }
         Err(OpenFault::System(errno)) => return Err(errno.into()),
     };
     if status.size > LIVE_BYTES {

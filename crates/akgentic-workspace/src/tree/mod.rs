@@ -2,6 +2,22 @@
 //!
 //! There is one [`Tree`] per directory and process, whoever opens it. Its operations block for the
 //! time of a few system calls; a program that must not wait calls them on a thread of their own.
+//!
+//! ```
+//! use akgentic_workspace::tree::{Stop, Tree, TreeOptions};
+//! use akgentic_workspace::{Filesystem, Root};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! let files = Filesystem::new(Root::open(folder.path())?);
+//! let tree = Tree::open(files, TreeOptions::default())?;
+//! tree.register("1", "Ann");
+//! tree.write("1", "notes.txt", "by Ann\n").map_err(|stop| format!("{stop:?}"))?;
+//! let Err(Stop::Refused(refusal)) = tree.write("2", "notes.txt", "unseen\n") else { panic!() };
+//! assert!(refusal.to_string().contains("last written by agent 'Ann'"));
+//! tree.read("2", "notes.txt")?;
+//! assert!(tree.write("2", "notes.txt", "seen\n").is_ok());
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! ```
 
 mod change;
 #[cfg(test)]
@@ -16,7 +32,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 pub use change::{Change, Changed, LIVE_BYTES, Stop, file_refusal};
-pub use runs::{CheckCommand, Run, RunSettings};
+pub use runs::{Check, CheckCommand, Run, RunSettings};
 
 use crate::filesystem::Filesystem;
 use crate::gate::{
@@ -225,7 +241,9 @@ impl Tree {
 
     /// Makes a directory, its parents included.
     pub fn mkdir(&self, path: &str) -> Result<(), Stop> {
-        self.admit_change()?;
+        // Held to the end, so that no run begins meanwhile.
+        let mut state = self.state();
+        self.free(&mut state)?;
         if let Some(journal) = &self.journal {
             journal.look();
         }
@@ -319,10 +337,6 @@ impl Tree {
     }
 
     /// Refuses while a run holds the tree.
-    fn admit_change(&self) -> Result<(), Stop> {
-        self.free(&mut self.state()).map_err(Stop::from)
-    }
-
     fn free(&self, state: &mut State) -> Result<(), Refusal> {
         let now = (self.options.clock)();
         let (lease, overdue) = match state.leases.hold(now) {

@@ -16,7 +16,10 @@ const JOURNAL_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Says why a command may not be run.
 #[derive(Clone)]
-pub struct CheckCommand(pub Arc<dyn Fn(&str) -> Result<(), String> + Send + Sync>);
+pub struct CheckCommand(pub Arc<Check>);
+
+/// Looks at a command; the error says why it may not be run.
+pub type Check = dyn Fn(&str) -> Result<(), String> + Send + Sync;
 
 impl fmt::Debug for CheckCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -189,12 +192,9 @@ impl Tree {
             if status.is_settled() {
                 return Some(status);
             }
-            match timeout_at(deadline, reports.changed()).await {
-                Ok(Ok(())) => {}
-                Ok(Err(_)) | Err(_) => {
-                    let status = self.run_status(agent, run_id);
-                    return status.is_settled().then_some(status);
-                }
+            if !matches!(timeout_at(deadline, reports.changed()).await, Ok(Ok(()))) {
+                let status = self.run_status(agent, run_id);
+                return status.is_settled().then_some(status);
             }
         }
     }

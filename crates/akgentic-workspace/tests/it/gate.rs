@@ -209,7 +209,7 @@ fn agents_and_an_outside_writer_lose_nothing() {
         let mut kept = String::new();
         for entry in fs::read_dir(&root).expect("a directory") {
             let path = entry.expect("an entry").path();
-            assert!(!path.extension().is_some_and(|end| end == "tmp"), "{}", path.display());
+            assert!(path.extension().is_none_or(|end| end != "tmp"), "{}", path.display());
             kept.push_str(&fs::read_to_string(path).expect("text"));
         }
         let lines: BTreeSet<&str> = kept.lines().collect();
@@ -263,13 +263,13 @@ fn a_batch_is_undone_when_a_later_file_changed_meanwhile() {
 #[test]
 fn a_refusal_of_many_lines_is_quick_and_small() {
     let outer = tempfile::tempdir().expect("a folder");
-    let line = |i: usize| {
+    let line_at = |i: usize| {
         if i.is_multiple_of(3) { "}\n".to_owned() } else { format!("line {}\n", i % 97) }
     };
-    let live: String = (0..20_000).map(line).collect();
+    let before_it: String = (0..20_000).map(line_at).collect();
     let proposed: String =
-        (0..20_000).map(|i| if i % 10 == 3 { format!("new {i}\n") } else { line(i) }).collect();
-    fs::write(outer.path().join("f"), live).expect("a file");
+        (0..20_000).map(|i| if i % 10 == 3 { format!("new {i}\n") } else { line_at(i) }).collect();
+    fs::write(outer.path().join("f"), before_it).expect("a file");
     let tree = tree(outer.path());
     let before = Instant::now();
     let refusal = refused(tree.write("a", "f", &proposed));

@@ -74,7 +74,8 @@ fn refusal_diff_cap(case: &Case) -> Result<(), String> {
         return same("elided", &json!(elided(&text)), &case.expect["elided"]);
     }
     let lines = |word: &str, count: &Value| -> String {
-        (0..count.as_u64().expect("a count")).map(|i| format!("{word} {i}\n")).collect()
+        let lines = (0..count.as_u64().expect("a count")).map(|i| format!("{word} {i}\n"));
+        lines.collect::<Vec<_>>().concat()
     };
     let outer = tempfile::tempdir().expect("a folder");
     fs::write(outer.path().join("big.txt"), lines("old", &case.input["live_lines"]))

@@ -95,9 +95,8 @@ impl Script {
     }
 
     fn configure(&self, exec: &Value) {
-        let check = CheckCommand(Arc::new(|cmd: &str| match cmd.starts_with("psql") {
-            true => Err("psql is not allowed".to_owned()),
-            false => Ok(()),
+        let check = CheckCommand(Arc::new(|cmd: &str| {
+            if cmd.starts_with("psql") { Err("psql is not allowed".to_owned()) } else { Ok(()) }
         }));
         let timeout_s = exec["timeout_s"].as_f64().unwrap_or(15.0);
         self.tree.configure_runs(RunSettings { timeout_s, check: Some(check) });

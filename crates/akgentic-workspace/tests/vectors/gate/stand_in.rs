@@ -99,7 +99,7 @@ impl Section {
 
     fn added(&self) -> String {
         let lines = self.hunks.iter().flat_map(|hunk| hunk.side('-'));
-        lines.map(|line| format!("{line}\n")).collect()
+        lines.flat_map(|line| [line, "\n"]).collect()
     }
 
     fn render(&self, text: &str) -> Result<String, String> {
@@ -124,9 +124,9 @@ pub(super) fn patch(change: &mut Change<'_>, patch: &str) -> Result<String, (Sto
     removals.sort_unstable();
     let mut labels = Vec::new();
     for section in &sections {
-        let path = section.new.as_str();
+        let name = section.new.as_str();
         let failed = |target: Option<&str>| {
-            let (path, target) = (path.to_owned(), target.map(str::to_owned));
+            let (file, target) = (name.to_owned(), target.map(str::to_owned));
             move |stop: Stop| {
                 let cause = match &stop {
                     Stop::Failed(cause) => cause.split(' ').next().unwrap_or_default().to_owned(),
@@ -134,10 +134,10 @@ pub(super) fn patch(change: &mut Change<'_>, patch: &str) -> Result<String, (Sto
                     Stop::Refused(refusal) => refusal.code.as_str().to_owned(),
                     Stop::Cancelled => "cancelled".to_owned(),
                 };
-                (stop, Failure { path, cause, target })
+                (stop, Failure { path: file, cause, target })
             }
         };
-        if path == "/dev/null" {
+        if name == "/dev/null" {
             for removal in std::mem::take(&mut removals) {
                 change.patch_delete(removal).map_err(failed(Some(removal)))?;
                 labels.push(format!("deleted: {removal}"));
@@ -145,12 +145,12 @@ pub(super) fn patch(change: &mut Change<'_>, patch: &str) -> Result<String, (Sto
         } else if section.hunks.is_empty() {
             // Nothing is to be changed.
         } else if section.is_pure_add() {
-            change.write(path, &section.added()).map_err(failed(None))?;
-            labels.push(format!("created: {path}"));
+            change.write(name, &section.added()).map_err(failed(None))?;
+            labels.push(format!("created: {name}"));
         } else {
             let render = |text: &str, _| section.render(text);
-            change.edit(path, Intent::PatchUpdate, render).map_err(failed(None))?;
-            labels.push(format!("updated: {path}"));
+            change.edit(name, Intent::PatchUpdate, render).map_err(failed(None))?;
+            labels.push(format!("updated: {name}"));
         }
     }
     Ok(if labels.is_empty() { "(no patches applied)".to_owned() } else { labels.join("\n") })
