@@ -13,6 +13,7 @@ mod kinds;
 pub mod lease;
 pub mod list;
 mod location;
+mod models;
 pub mod params;
 mod publish;
 pub mod read;
@@ -31,6 +32,7 @@ pub use error::{EscapeRoute, FileError, FileFault, LINKS_MAX, NAME_MAX, PATH_MAX
 pub use filesystem::{FileEntry, Filesystem, OpenFile};
 pub use kinds::{DOCUMENT_EXTENSIONS, FileKind, TEXT_EXTENSIONS, suffix};
 pub use location::{BASE_VARIABLE, DEFAULT_BASE, WorkspaceNameError, check_name, workspace_path};
+pub use models::{MutationOutcome, MutationStatus, WorkspaceConfig, WorkspaceState};
 pub use resource::{Resource, ResourceError, ResourceType};
 pub use root::Root;
 pub use staging::{STEM_BYTES, is_staging_name, staging_name_with};

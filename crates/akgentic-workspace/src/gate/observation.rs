@@ -1,5 +1,6 @@
 //! What one agent last saw of one file.
 
+use akgentic_core::payload;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,7 @@ pub struct Observation {
     /// Whether the whole of it was shown.
     pub full: bool,
 }
+payload!(Observation = "akgentic.tool.workspace.models.Observation");
 
 /// The agent that last wrote a file through the gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -22,3 +24,4 @@ pub struct LastWrite {
     /// The digest of what it wrote.
     pub sha: Digest,
 }
+payload!(LastWrite = "akgentic.tool.workspace.models.LastWrite");

@@ -14,7 +14,10 @@ pub use budget::{
     LEASE_GRACE_S, Patience, REPLY_GRACE_S, REPORT_MARGIN_S, WORKER_BUDGET_S, ask_seconds,
     looks_within,
 };
-pub use models::{ExecOutcome, ExecState, ExecStatus, Lease};
+pub use models::{
+    ExecBackend, ExecConfig, ExecLease, ExecOutcome, ExecPayload, ExecStart, ExecState, ExecStatus,
+    Lease,
+};
 pub use worker::{Command, CommandFault, Payload, Sandbox, Started, run_worker};
 
 use crate::gate::Recent;

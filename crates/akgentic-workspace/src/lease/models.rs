@@ -1,5 +1,6 @@
 //! What is said about runs on the wire.
 
+use akgentic_core::payload;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,7 @@ pub struct ExecOutcome {
     #[serde(default)]
     pub timed_out: bool,
 }
+payload!(ExecOutcome = "akgentic.tool.workspace.execution.ExecOutcome");
 
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -48,6 +50,7 @@ pub struct ExecStatus {
     #[serde(default)]
     pub recent_run_ids: Vec<String>,
 }
+payload!(ExecStatus = "akgentic.tool.workspace.execution.ExecStatus");
 
 impl ExecStatus {
     pub(crate) fn new(state: ExecState, run_id: &str) -> Self {
@@ -83,4 +86,125 @@ pub struct Lease {
     pub deadline: std::time::Duration,
     /// Whether something is at work that will report.
     pub worker_alive: bool,
+}
+
+/// What a run is made with, as it is written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ExecBackend {
+    /// No sandbox but the rules of the command itself.
+    Local,
+    /// Bubblewrap.
+    Bwrap,
+    /// Seatbelt.
+    Seatbelt,
+    /// Docker.
+    Docker,
+}
+
+/// How commands of a workspace are run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ExecConfig {
+    /// The sandbox.
+    pub mode: ExecBackend,
+    /// The team.
+    pub team_id: String,
+    /// The workspace; the team's own unless said otherwise.
+    #[serde(default)]
+    pub workspace_id: Option<String>,
+    /// Seconds a command may take.
+    #[serde(default = "timeout_s")]
+    #[schemars(range(min = 0))]
+    pub timeout_s: f64,
+}
+payload!(ExecConfig = "akgentic.tool.workspace.execution.ExecConfig");
+
+fn timeout_s() -> f64 {
+    15.0
+}
+
+/// What a worker is given.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ExecPayload {
+    /// The run's id.
+    pub deferred_key: String,
+    /// The command line.
+    pub cmd: String,
+    /// The directory it runs in, relative to the tree.
+    #[serde(default)]
+    pub cwd: String,
+    /// The sandbox.
+    pub mode: ExecBackend,
+    /// The team.
+    pub team_id: String,
+    /// The workspace; the team's own unless said otherwise.
+    #[serde(default)]
+    pub workspace_id: Option<String>,
+    /// Seconds the command may take.
+    #[schemars(range(min = 0))]
+    pub timeout_s: f64,
+}
+payload!(ExecPayload = "akgentic.tool.workspace.execution.ExecPayload");
+
+/// A lease as it is written down; times in seconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ExecLease {
+    /// The run's id.
+    pub run_id: String,
+    /// Who asked for it.
+    pub agent_id: String,
+    /// Its command.
+    pub cmd: String,
+    /// When it was asked for.
+    pub started_at: f64,
+    /// How long the command may take.
+    pub budget: f64,
+    /// When the tree may be taken from a run whose worker is gone.
+    pub deadline: f64,
+}
+payload!(ExecLease = "akgentic.tool.workspace.execution.ExecLease");
+
+impl From<&Lease> for ExecLease {
+    fn from(lease: &Lease) -> Self {
+        Self {
+            run_id: lease.run_id.clone(),
+            agent_id: lease.agent.clone(),
+            cmd: lease.cmd.clone(),
+            started_at: lease.started_at.as_secs_f64(),
+            budget: lease.budget.as_secs_f64(),
+            deadline: lease.deadline.as_secs_f64(),
+        }
+    }
+}
+
+/// The answer to a request for a run: its id, or why there is none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "StartFields")]
+pub struct ExecStart {
+    /// The run's id.
+    #[serde(default)]
+    pub run_id: String,
+    /// Why there is no run.
+    #[serde(default)]
+    pub refusal: String,
+}
+payload!(ExecStart = "akgentic.tool.workspace.execution.ExecStart");
+
+#[derive(Deserialize, JsonSchema)]
+struct StartFields {
+    #[serde(default)]
+    run_id: String,
+    #[serde(default)]
+    refusal: String,
+}
+
+impl TryFrom<StartFields> for ExecStart {
+    type Error = &'static str;
+
+    fn try_from(StartFields { run_id, refusal }: StartFields) -> Result<Self, Self::Error> {
+        if run_id.is_empty() == refusal.is_empty() {
+            return Err("either a run or a refusal");
+        }
+        Ok(Self { run_id, refusal })
+    }
 }

@@ -4,15 +4,16 @@ use std::ffi::OsString;
 use std::io::Read as _;
 use std::sync::Arc;
 
+use super::refused::{fault_stop, file_refusal, not_text};
 use crate::admission::{LastLink, Place, RelPath};
 use crate::error::{FileError, FileFault};
 use crate::filesystem::{Stumble, make_directories};
-use crate::gate::{Code, Denied, Digest, FileCode, Gate, Intent, Material, Permit, Refusal};
+use crate::gate::{Code, Denied, Digest, Gate, Intent, Material, Permit, Refusal};
 use crate::journal::{Content, ContentKind, kind_of};
 use crate::publish::{Expected, Publication, PublishFault, Unpublished};
 use crate::root::{Directory, Kind, OpenFault, Root, Status};
 use crate::staging::Staged;
-use crate::{refusal, text};
+use crate::text;
 
 /// Bytes of a file that the gate reads.
 pub const LIVE_BYTES: u64 = 64 << 20;
@@ -471,51 +472,4 @@ fn live(parent: &Directory, name: &std::ffi::OsStr) -> Result<Live, Stumble> {
     file.take(LIVE_BYTES).read_to_end(&mut bytes).map_err(FileFault::from)?;
     let digest = Digest::of(&bytes);
     Ok(Live { bytes: bytes.into(), digest, status })
-}
-
-fn not_text(path: &str, bytes: &[u8]) -> FileError {
-    let offset = std::str::from_utf8(bytes).err().map_or(0, |error| error.valid_up_to());
-    let fault = FileFault::NotUtf8 {
-        offset: u64::try_from(offset).unwrap_or(0),
-        size: u64::try_from(bytes.len()).unwrap_or(0),
-        guess: text::guess(bytes.get(..4096).unwrap_or(bytes)),
-    };
-    FileError::new(path, fault)
-}
-
-/// What staging or publishing has against a path that was fine before.
-fn fault_stop(path: &str, fault: FileFault) -> Stop {
-    match fault {
-        FileFault::Cancelled => Stop::Cancelled,
-        FileFault::Denied => Refusal::new(Code::OsDenied, path).into(),
-        FileFault::NotFound => Refusal::new(Code::PublishLost, path).into(),
-        fault => file_refusal(&FileError::new(path, fault)).into(),
-    }
-}
-
-/// The refusal that says what the file layer has against a path, in its words.
-pub fn file_refusal(error: &FileError) -> Refusal {
-    let code = match &error.fault {
-        FileFault::NotFound => Code::NotFound,
-        FileFault::Denied => Code::OsDenied,
-        FileFault::Escape(_) => Code::File(FileCode::PathEscape),
-        FileFault::IsDirectory => Code::File(FileCode::IsDirectory),
-        FileFault::NotADirectory => Code::File(FileCode::NotADirectory),
-        FileFault::ExistsAsFile => Code::File(FileCode::ExistsAsFile),
-        FileFault::NameTooLong { .. } | FileFault::PathTooLong { .. } => {
-            Code::File(FileCode::NameTooLong)
-        }
-        FileFault::Nul => Code::File(FileCode::Nul),
-        FileFault::NotRegular(_) => Code::File(FileCode::NotARegularFile),
-        FileFault::NotUtf8 { .. } => Code::File(FileCode::NotUtf8),
-        FileFault::TooLarge { .. } => Code::File(FileCode::TooLarge),
-        FileFault::LinkLoop => Code::File(FileCode::LinkLoop),
-        FileFault::Unsteady | FileFault::Cancelled | FileFault::Io(_) => {
-            Code::File(FileCode::Other)
-        }
-    };
-    match code {
-        Code::OsDenied => Refusal::new(code, error.path.as_str()),
-        code => Refusal::told(code, error.path.as_str(), refusal::describe(error)),
-    }
 }

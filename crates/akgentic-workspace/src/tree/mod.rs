@@ -23,6 +23,7 @@ mod change;
 #[cfg(test)]
 mod faults;
 mod lock;
+mod refused;
 mod registry;
 mod runs;
 mod sweep;
@@ -31,7 +32,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-pub use change::{Change, Changed, LIVE_BYTES, Stop, file_refusal};
+pub use change::{Change, Changed, LIVE_BYTES, Stop};
+pub use refused::file_refusal;
 pub use runs::{Check, CheckCommand, Run, RunSettings};
 
 use crate::filesystem::Filesystem;
