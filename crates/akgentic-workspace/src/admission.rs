@@ -31,6 +31,11 @@ impl RelPath {
         &self.0
     }
 
+    /// A path that is known to have neither links nor `.` and `..`.
+    pub(crate) fn of(path: PathBuf) -> Self {
+        Self(path)
+    }
+
     pub(crate) fn join(&self, name: &OsStr) -> Self {
         Self(self.0.join(name))
     }

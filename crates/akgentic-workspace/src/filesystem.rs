@@ -302,7 +302,7 @@ pub(crate) enum Shape {
     Special,
 }
 
-enum Stumble {
+pub(crate) enum Stumble {
     Changed,
     Fault(FileFault),
 }
@@ -348,7 +348,10 @@ fn place_for_file(place: Place) -> Result<(Directory, OsString, Option<RawMode>)
     }
 }
 
-fn make_directories(parent: Directory, names: &[OsString]) -> Result<Directory, Stumble> {
+pub(crate) fn make_directories(
+    parent: Directory,
+    names: &[OsString],
+) -> Result<Directory, Stumble> {
     let mut directory = parent;
     for name in names {
         directory = match directory.make_directory(name) {

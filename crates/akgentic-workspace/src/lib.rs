@@ -1,5 +1,8 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(test)]
+extern crate self as akgentic_workspace;
+
 mod admission;
 mod batch;
 mod card;
@@ -17,6 +20,11 @@ pub mod media;
 mod mutation;
 pub mod params;
 pub mod patch;
+pub mod gate;
+pub mod journal;
+pub mod lease;
+mod models;
+mod publish;
 pub mod read;
 pub mod refusal;
 mod resource;
@@ -26,6 +34,7 @@ mod staging;
 mod sweep;
 pub mod text;
 mod tools;
+pub mod tree;
 pub mod write;
 
 pub use admission::RelPath;
@@ -35,9 +44,10 @@ pub use error::{EscapeRoute, FileError, FileFault, LINKS_MAX, NAME_MAX, PATH_MAX
 pub use filesystem::{FileEntry, Filesystem, OpenFile};
 pub use kinds::{DOCUMENT_EXTENSIONS, FileKind, TEXT_EXTENSIONS, suffix};
 pub use location::{BASE_VARIABLE, DEFAULT_BASE, WorkspaceNameError, check_name, workspace_path};
+pub use models::{MutationOutcome, MutationStatus, WorkspaceConfig, WorkspaceState};
 pub use resource::{Resource, ResourceError, ResourceType};
 pub use root::Root;
-pub use staging::{STEM_BYTES, is_staging_name};
+pub use staging::{STEM_BYTES, is_staging_name, staging_name_with};
 pub use sweep::ABANDONED_AFTER;
 pub use tools::EditItem;
 

@@ -185,13 +185,13 @@ pub struct WorkspaceExec {
     /// The sandbox.
     pub mode: ExecMode,
     /// Seconds a command may take, 15 unless said otherwise.
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    #[schemars(range(min = 0))]
     pub timeout_s: f64,
     /// How often a result is looked for, -1 for as long as it takes.
     #[schemars(range(min = -1))]
     pub poll_attempts: i64,
     /// Seconds between two looks, 0.5 unless said otherwise.
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    #[schemars(range(min = 0))]
     pub poll_delay_seconds: f64,
 }
 

@@ -115,6 +115,8 @@ pub(crate) struct Status {
     pub size: u64,
     pub mode: RawMode,
     pub modified: Modified,
+    /// Seconds and nanoseconds of the last change of its bytes, and its number.
+    pub stamp: (i64, i64, u64),
 }
 
 impl From<Stat> for Status {
@@ -122,7 +124,13 @@ impl From<Stat> for Status {
         let kind = Kind::of(FileType::from_raw_mode(stat.st_mode as RawMode));
         let size = u64::try_from(stat.st_size).unwrap_or(0);
         let modified = (stat.st_mtime, i64::try_from(stat.st_mtime_nsec).unwrap_or(0));
-        Self { kind, size, mode: stat.st_mode as RawMode, modified }
+        #[expect(clippy::useless_conversion, reason = "the width differs between systems")]
+        let stamp = (
+            i64::from(stat.st_mtime),
+            i64::try_from(stat.st_mtime_nsec).unwrap_or(0),
+            u64::from(stat.st_ino),
+        );
+        Self { kind, size, mode: stat.st_mode as RawMode, modified, stamp }
     }
 }
 
@@ -208,6 +216,15 @@ impl Directory {
         self.rename_with(one, other, RenameFlags::EXCHANGE)
     }
 
+    /// Two names change places in one step; whether the system can do that is the answer.
+    pub(crate) fn try_exchange(&self, one: &OsStr, other: &OsStr) -> Result<bool, Errno> {
+        match self.exchange(one, other) {
+            Ok(()) => Ok(true),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Ok(false),
+            Err(errno) => Err(errno),
+        }
+    }
+
     fn rename_with(&self, from: &OsStr, to: &OsStr, flags: RenameFlags) -> Result<(), Errno> {
         rustix::fs::renameat_with(self, from, self, to, flags)
     }
@@ -215,6 +232,18 @@ impl Directory {
     /// Gives a file a second name.
     pub(crate) fn link(&self, from: &OsStr, to: &OsStr) -> Result<(), Errno> {
         rustix::fs::linkat(self, from, self, to, AtFlags::empty())
+    }
+
+    /// Device and number of the directory: what it is, whatever it is called.
+    pub(crate) fn identity(&self) -> Result<(u64, u64), Errno> {
+        let stat = rustix::fs::fstat(self)?;
+        #[expect(clippy::useless_conversion, reason = "the width differs between systems")]
+        Ok((u64::from(stat.st_dev), u64::from(stat.st_ino)))
+    }
+
+    /// A handle that locks can be taken on.
+    pub(crate) fn lockable(&self) -> Result<OwnedFd, Errno> {
+        self.readable()
     }
 
     /// Removes a name that is no directory; of a link the link itself.

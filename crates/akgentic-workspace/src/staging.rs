@@ -19,14 +19,19 @@ const PIECE: usize = 1 << 20;
 const ATTEMPTS: u32 = 8;
 
 /// The name of a staging file for `target`.
-fn staging_name(target: &OsStr) -> OsString {
-    let whole = target.to_string_lossy();
-    let mut end = whole.len().min(STEM_BYTES);
-    while !whole.is_char_boundary(end) {
+pub(crate) fn staging_name(target: &OsStr) -> OsString {
+    let token = uuid::Uuid::new_v4().simple().to_string();
+    staging_name_with(&target.to_string_lossy(), &token).into()
+}
+
+/// The name of the staging file for `target` that this token makes unique.
+pub fn staging_name_with(target: &str, token: &str) -> String {
+    let mut end = target.len().min(STEM_BYTES);
+    while !target.is_char_boundary(end) {
         end -= 1;
     }
-    let stem = whole.get(..end).unwrap_or_default();
-    format!(".{stem}.{}.tmp", uuid::Uuid::new_v4().simple()).into()
+    let stem = target.get(..end).unwrap_or_default();
+    format!(".{stem}.{token}.tmp")
 }
 
 /// Whether a file name is one that a staging file gets.
@@ -127,6 +132,24 @@ impl Staged {
             return Ok(published);
         }
         Err(FileFault::Unsteady)
+    }
+
+    /// The directory, the name it is for, and the name it has.
+    pub(crate) fn parts(&self) -> (&Directory, &OsStr, &OsStr) {
+        (&self.parent, &self.target, self.name.as_deref().unwrap_or_default())
+    }
+
+    /// Leaves the file to whoever gave it another name.
+    pub(crate) fn disarm(&mut self) {
+        self.name = None;
+    }
+
+    /// Asks the system to keep the directory's names safe, where that was asked for.
+    pub(crate) fn settle(&self) -> Result<(), FileFault> {
+        if self.durable {
+            self.parent.sync()?;
+        }
+        Ok(())
     }
 
     /// Gives the file its name, in place of what had it.

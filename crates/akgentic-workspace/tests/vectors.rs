@@ -32,3 +32,7 @@ mod search;
 #[cfg(test)]
 #[path = "vectors/tools.rs"]
 mod tools;
+
+#[cfg(test)]
+#[path = "vectors/gate/mod.rs"]
+mod gate;

@@ -8,7 +8,13 @@ mod changing;
 #[cfg(test)]
 mod editing;
 #[cfg(test)]
+mod gate;
+#[cfg(test)]
 mod hostile;
+#[cfg(test)]
+mod journal;
+#[cfg(test)]
+mod lease;
 #[cfg(test)]
 mod listing;
 #[cfg(test)]

@@ -362,7 +362,7 @@ fn names_and_bounds_are_checked_when_a_card_loads() {
         ("workspace_list", json!({"max_depth": -1})),
         ("workspace_glob", json!({"max_results": 0})),
         ("workspace_view", json!({"max_dimension": -1})),
-        ("workspace_exec", json!({"timeout_s": 0})),
+        ("workspace_exec", json!({"timeout_s": -1})),
     ] {
         let mut card = json!({"__model__": "akgentic.tool.workspace.tool.WorkspaceTool"});
         card[field] = value.clone();

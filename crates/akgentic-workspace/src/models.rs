@@ -1,0 +1,100 @@
+//! Wire models of the workspace actor: its configuration and state, and what a change answers.
+
+use akgentic_core::config::BaseConfig;
+use akgentic_core::{config, payload, state};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::gate::GateLimits;
+use crate::tree::Stop;
+
+/// Configures the actor of one workspace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkspaceConfig {
+    /// Name, role and squad.
+    #[serde(flatten)]
+    pub base: BaseConfig,
+    /// Name of the workspace.
+    pub workspace_name: String,
+    /// Files per agent of which it is remembered what the agent saw.
+    #[serde(default = "observations")]
+    #[schemars(range(min = 0))]
+    pub max_observations_per_agent: usize,
+    /// Files whose last writer is remembered.
+    #[serde(default = "writers")]
+    #[schemars(range(min = 0))]
+    pub max_tracked_writers: usize,
+    /// Whether changes are recorded with git.
+    #[serde(default)]
+    pub git_journal: bool,
+    /// Seconds that one step of the journal may take.
+    #[serde(default = "git_timeout_s")]
+    #[schemars(range(min = 0))]
+    pub git_timeout_s: f64,
+}
+config!(WorkspaceConfig = "akgentic.tool.workspace.models.WorkspaceConfig", base: base);
+
+impl WorkspaceConfig {
+    /// What of it the gate goes by.
+    pub fn gate_limits(&self) -> GateLimits {
+        GateLimits {
+            observations_per_agent: self.max_observations_per_agent,
+            writers: self.max_tracked_writers,
+        }
+    }
+}
+
+fn observations() -> usize {
+    GateLimits::default().observations_per_agent
+}
+
+fn writers() -> usize {
+    GateLimits::default().writers
+}
+
+fn git_timeout_s() -> f64 {
+    15.0
+}
+
+/// What the actor of a workspace keeps over a restart: nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkspaceState {}
+state!(WorkspaceState = "akgentic.tool.workspace.models.WorkspaceState");
+
+/// What came of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum MutationStatus {
+    /// It was made.
+    Accepted,
+    /// It was refused: the caller is to react and try again.
+    Rejected,
+    /// It did not work out; nothing was written.
+    Failed,
+}
+
+/// What came of a change, with the text for the model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MutationOutcome {
+    /// What came of it.
+    pub status: MutationStatus,
+    /// What the model reads.
+    pub message: String,
+}
+payload!(MutationOutcome = "akgentic.tool.workspace.models.MutationOutcome");
+
+impl MutationOutcome {
+    /// The outcome of a change; nothing of one that nobody waits for any more.
+    pub fn of(outcome: Result<String, Stop>) -> Option<Self> {
+        let (status, message) = match outcome {
+            Ok(message) => (MutationStatus::Accepted, message),
+            Err(Stop::Refused(refusal)) => (MutationStatus::Rejected, refusal.to_string()),
+            Err(Stop::Failed(text)) => (MutationStatus::Failed, format!("[ERROR] {text}")),
+            Err(Stop::TargetMissing(path)) => {
+                (MutationStatus::Failed, format!("[ERROR] {path}: there is no such file to change"))
+            }
+            Err(Stop::Cancelled) => return None,
+        };
+        Some(Self { status, message })
+    }
+}

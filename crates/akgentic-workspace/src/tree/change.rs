@@ -1,0 +1,475 @@
+//! One change of the tree: looked at, ruled on, staged file by file, published as a whole.
+
+use std::ffi::OsString;
+use std::io::Read as _;
+use std::sync::Arc;
+
+use super::refused::{fault_stop, file_refusal, not_text};
+use crate::admission::{LastLink, Place, RelPath};
+use crate::error::{FileError, FileFault};
+use crate::filesystem::{Stumble, make_directories};
+use crate::gate::{Code, Denied, Digest, Gate, Intent, Material, Permit, Refusal};
+use crate::journal::{Content, ContentKind, kind_of};
+use crate::publish::{Expected, Publication, PublishFault, Unpublished};
+use crate::root::{Directory, Kind, OpenFault, Root, Status};
+use crate::staging::Staged;
+use crate::text;
+
+/// Bytes of a file that the gate reads.
+pub const LIVE_BYTES: u64 = 64 << 20;
+
+/// How often a look starts again when the tree changes under it.
+const ATTEMPTS: u32 = 8;
+
+/// Why a change was not made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// It is refused: the model is to react.
+    Refused(Box<Refusal>),
+    /// It does not work out, and nothing was refused: the text says why.
+    Failed(String),
+    /// A patch names a file that is not there, in the agent's spelling.
+    TargetMissing(String),
+    /// Nobody waits for it any more.
+    Cancelled,
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(Box::new(refusal))
+    }
+}
+
+/// A change that is being put together; nothing of it is visible yet.
+pub struct Change<'t> {
+    pub(super) root: &'t Root,
+    pub(super) durable: bool,
+    pub(super) gate: &'t mut Gate,
+    pub(super) agent: &'t str,
+    pub(super) is_cancelled: &'t dyn Fn() -> bool,
+    pub(super) entries: Vec<Entry>,
+    /// What the refusal that ended it is about.
+    pub(super) material: Option<Material>,
+}
+
+/// One file of a change.
+pub(super) struct Entry {
+    pub rel: RelPath,
+    /// The agent's spelling.
+    given: String,
+    parent: Directory,
+    /// Directories to be made.
+    missing: Vec<OsString>,
+    name: OsString,
+    live: Option<Live>,
+    /// The target of a link that is to go.
+    link: Option<OsString>,
+    next: Next,
+    /// The digest of what is to be written, once it is staged.
+    ours: Option<Digest>,
+    permit: Permit,
+}
+
+struct Live {
+    bytes: Arc<[u8]>,
+    digest: Digest,
+    status: Status,
+}
+
+enum Next {
+    /// It stays as it is.
+    Keep,
+    Write(Arc<[u8]>),
+    Remove,
+}
+
+/// A file of a change as it was and as it will be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Changed<'c> {
+    /// The path in the agent's spelling.
+    pub path: &'c str,
+    /// The text before; nothing when there was none.
+    pub before: Option<&'c str>,
+    /// The text after; nothing when there will be none.
+    pub after: Option<&'c str>,
+}
+
+impl Change<'_> {
+    /// Gives a file a whole content, in the line ending it has.
+    pub fn write(&mut self, path: &str, content: &str) -> Result<(), Stop> {
+        let at = self.judged(path, Intent::Write, Some(content))?;
+        let Some(entry) = self.entries.get_mut(at) else { return Ok(()) };
+        let live = entry.live.as_ref().map(|live| &*live.bytes);
+        let text = text::keep_ending(content, live);
+        entry.next = Next::Write(text.as_bytes().into());
+        Ok(())
+    }
+
+    /// Removes a file, or a link and not what it leads to.
+    pub fn delete(&mut self, path: &str) -> Result<(), Stop> {
+        self.remove(path, Intent::Delete)
+    }
+
+    /// Removes a file as a section of a patch does; a change of it in the same batch goes with it.
+    pub fn patch_delete(&mut self, path: &str) -> Result<(), Stop> {
+        self.remove(path, Intent::PatchDelete)
+    }
+
+    /// Changes a part of a file.
+    ///
+    /// `change` gets the text as the batch has it so far, and whether only an exact match will do.
+    /// What it gives is the whole new text, line endings included. An error is what the model reads
+    /// if the file is the one it saw; in a file that changed it becomes a refusal that says so.
+    pub fn edit(
+        &mut self,
+        path: &str,
+        intent: Intent,
+        change: impl FnOnce(&str, bool) -> Result<String, String>,
+    ) -> Result<(), Stop> {
+        let at = self.judged(path, intent, None)?;
+        let Some(entry) = self.entries.get_mut(at) else { return Ok(()) };
+        let current = entry.current().unwrap_or_default();
+        let Ok(current) = std::str::from_utf8(current) else {
+            let error = not_text(path, current);
+            return Err(file_refusal(&error).into());
+        };
+        let exact_only = entry.permit.exact_only;
+        match change(current, exact_only) {
+            Ok(text) => {
+                entry.next = Next::Write(text.into_bytes().into());
+                Ok(())
+            }
+            Err(failure) if !exact_only => Err(Stop::Failed(failure)),
+            Err(_) => {
+                let code = match intent {
+                    Intent::PatchUpdate | Intent::PatchDelete => Code::PatchStale,
+                    Intent::Write | Intent::Delete | Intent::Edit => Code::ExactMiss,
+                };
+                let digest = entry.live.as_ref().map(|live| live.digest.clone());
+                let rel = entry.rel.clone();
+                let bytes = entry.live.as_ref().map(|live| live.bytes.to_vec());
+                self.material = bytes.map(|live| Material { live, proposed: None });
+                Err(self.gate.refusal(code, &rel, path, digest.as_ref()).into())
+            }
+        }
+    }
+
+    /// The files of the change so far, in the order they came up.
+    pub fn files(&self) -> impl Iterator<Item = Changed<'_>> {
+        self.entries.iter().map(|entry| {
+            let live = entry.live.as_ref().map(|live| &*live.bytes);
+            Changed {
+                path: &entry.given,
+                before: live.and_then(|live| std::str::from_utf8(live).ok()),
+                after: entry.current().and_then(|bytes| std::str::from_utf8(bytes).ok()),
+            }
+        })
+    }
+
+    fn remove(&mut self, path: &str, intent: Intent) -> Result<(), Stop> {
+        if let Some(entry) = self.link(path)? {
+            self.entries.push(entry);
+            return Ok(());
+        }
+        let at = self.judged(path, intent, None)?;
+        let Some(entry) = self.entries.get_mut(at) else { return Ok(()) };
+        // What was to be created in this batch is simply not created.
+        entry.next = if entry.live.is_some() { Next::Remove } else { Next::Keep };
+        Ok(())
+    }
+
+    /// The entry for a link that is to go, once the file it leads to was ruled on.
+    fn link(&mut self, path: &str) -> Result<Option<Entry>, Stop> {
+        let refused = |error: FileError| Stop::from(file_refusal(&error));
+        let admitted = self.root.admit(path, LastLink::Keep).map_err(refused)?;
+        let Place::Entry { parent, name, status } = admitted.place else { return Ok(None) };
+        if status.kind != Kind::Link {
+            return Ok(None);
+        }
+        let Ok(target) = parent.read_link(&name) else { return Ok(None) };
+        // A link that leads nowhere, or to a directory, holds nothing that could be lost.
+        if let Ok(led) = look(self.root, path)
+            && led.live.is_some()
+        {
+            let _permit = self.rule(path, &led, Intent::Delete, None)?;
+        }
+        Ok(Some(Entry {
+            rel: admitted.rel,
+            given: path.to_owned(),
+            parent,
+            missing: Vec::new(),
+            name,
+            live: None,
+            link: Some(target),
+            next: Next::Remove,
+            ours: None,
+            permit: Permit { exact_only: false, knows_all: true },
+        }))
+    }
+
+    /// The position of the file's entry, once the gate lets the intent through.
+    fn judged(
+        &mut self,
+        path: &str,
+        intent: Intent,
+        proposed: Option<&str>,
+    ) -> Result<usize, Stop> {
+        if (self.is_cancelled)() {
+            return Err(Stop::Cancelled);
+        }
+        let mut fresh = look(self.root, path).map_err(|error| file_refusal(&error))?;
+        let known = self.entries.iter().position(|entry| entry.rel == fresh.rel);
+        let Some(at) = known else {
+            fresh.permit = self.rule(path, &fresh, intent, proposed)?;
+            self.entries.push(fresh);
+            return Ok(self.entries.len() - 1);
+        };
+        let Some(entry) = self.entries.get(at) else { return Ok(at) };
+        // Made, or removed, earlier in this batch: there is nothing to be ruled on.
+        let permit = match (&entry.next, &entry.live) {
+            (Next::Write(_), None) => Ok(entry.permit),
+            (Next::Remove, _) | (Next::Keep, None) => match intent {
+                Intent::Write => Ok(entry.permit),
+                Intent::Delete | Intent::Edit => {
+                    Err(Stop::from(Refusal::new(Code::NotFound, path)))
+                }
+                Intent::PatchUpdate | Intent::PatchDelete => {
+                    Err(Stop::TargetMissing(path.to_owned()))
+                }
+            },
+            (Next::Write(_) | Next::Keep, Some(_)) => {
+                let Some(live) = &entry.live else { return Ok(at) };
+                let (rel, digest) = (entry.rel.clone(), live.digest.clone());
+                let material = live.bytes.clone();
+                let before = entry.permit;
+                let ruled = self.ruled(path, &rel, Some(&digest), intent);
+                ruled
+                    .map(|permit| Permit {
+                        exact_only: permit.exact_only,
+                        knows_all: intent == Intent::Write || before.knows_all && permit.knows_all,
+                    })
+                    .inspect_err(|_| {
+                        self.material = Some(Material {
+                            live: material.to_vec(),
+                            proposed: proposed.map(str::to_owned),
+                        });
+                    })
+            }
+        }?;
+        if let Some(entry) = self.entries.get_mut(at) {
+            entry.permit = permit;
+        }
+        Ok(at)
+    }
+
+    fn rule(
+        &mut self,
+        path: &str,
+        entry: &Entry,
+        intent: Intent,
+        proposed: Option<&str>,
+    ) -> Result<Permit, Stop> {
+        let digest = entry.live.as_ref().map(|live| &live.digest);
+        self.ruled(path, &entry.rel, digest, intent).inspect_err(|_| {
+            self.material = entry.live.as_ref().map(|live| Material {
+                live: live.bytes.to_vec(),
+                proposed: proposed.map(str::to_owned),
+            });
+        })
+    }
+
+    fn ruled(
+        &mut self,
+        path: &str,
+        rel: &RelPath,
+        live: Option<&Digest>,
+        intent: Intent,
+    ) -> Result<Permit, Stop> {
+        self.gate.judge(self.agent, rel, path, intent, live).map_err(|denied| match denied {
+            Denied::Refused(refusal) => refusal.into(),
+            Denied::TargetMissing => Stop::TargetMissing(path.to_owned()),
+        })
+    }
+
+    /// The refusal for a change that could not be published, from what is there now.
+    pub(super) fn unpublished(&mut self, failed: Unpublished) -> Stop {
+        let touched = self.entries.iter().filter(|entry| !matches!(entry.next, Next::Keep));
+        let writes = touched.clone().filter(|entry| matches!(entry.next, Next::Write(_)));
+        let removals = touched.filter(|entry| matches!(entry.next, Next::Remove));
+        let Some(entry) = writes.chain(removals).nth(failed.at) else {
+            return Refusal::new(Code::PublishLost, "").into();
+        };
+        let path = entry.given.clone();
+        match failed.fault {
+            PublishFault::File(fault) => fault_stop(&path, fault),
+            PublishFault::Conflict => {
+                let (intent, proposed) = match &entry.next {
+                    Next::Write(bytes) => {
+                        (Intent::Write, Some(String::from_utf8_lossy(bytes).into_owned()))
+                    }
+                    Next::Keep | Next::Remove => (Intent::Delete, None),
+                };
+                match look(self.root, &path) {
+                    Ok(now) => match self.rule(&path, &now, intent, proposed.as_deref()) {
+                        Err(stop) => stop,
+                        Ok(_) => Refusal::new(Code::PublishLost, path).into(),
+                    },
+                    Err(error) => file_refusal(&error).into(),
+                }
+            }
+        }
+    }
+
+    /// What is there before the change, by path.
+    pub(super) fn before(&self) -> Vec<(RelPath, Option<Content>)> {
+        self.touched().map(|entry| (entry.rel.clone(), entry.content_before())).collect()
+    }
+
+    /// What is there after the change, by path.
+    pub(super) fn after(&self) -> Vec<(RelPath, Option<Content>)> {
+        self.touched().map(|entry| (entry.rel.clone(), entry.content_after())).collect()
+    }
+
+    fn touched(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| !matches!(entry.next, Next::Keep))
+    }
+
+    /// Stages all files: writes first, then removals, each in its order.
+    pub(super) fn stage(&mut self) -> Result<Vec<Publication>, Stop> {
+        let mut batch = Vec::new();
+        for entry in &mut self.entries {
+            if let Next::Write(bytes) = &entry.next {
+                let ours = Digest::of(bytes);
+                batch.push(stage_file(entry, bytes, &ours, self.durable, self.is_cancelled)?);
+                entry.ours = Some(ours);
+            }
+        }
+        for entry in self.touched() {
+            if matches!(entry.next, Next::Remove) {
+                let expected = match (&entry.link, &entry.live) {
+                    (Some(target), _) => Expected::Link(target.clone()),
+                    (None, Some(live)) => Expected::Content(live.digest.clone()),
+                    (None, None) => continue,
+                };
+                let (parent, name) = (entry.parent.clone(), entry.name.clone());
+                batch.push(Publication::Remove { parent, name, expected });
+            }
+        }
+        Ok(batch)
+    }
+
+    /// Tells the gate that all of it was made.
+    pub(super) fn accept(self) {
+        for entry in self.entries {
+            match entry.next {
+                Next::Keep => {}
+                Next::Write(bytes) => {
+                    let ours = entry.ours.unwrap_or_else(|| Digest::of(&bytes));
+                    self.gate.accept(self.agent, &entry.rel, ours, entry.permit);
+                }
+                Next::Remove => self.gate.accept_removal(self.agent, &entry.rel),
+            }
+        }
+    }
+}
+
+impl Entry {
+    /// The bytes as the batch has them so far.
+    fn current(&self) -> Option<&[u8]> {
+        match &self.next {
+            Next::Keep => self.live.as_ref().map(|live| &*live.bytes),
+            Next::Write(bytes) => Some(bytes),
+            Next::Remove => None,
+        }
+    }
+
+    fn content_before(&self) -> Option<Content> {
+        if let Some(target) = &self.link {
+            let bytes = std::os::unix::ffi::OsStrExt::as_bytes(target.as_os_str());
+            return Some(Content { bytes: bytes.into(), kind: ContentKind::Link });
+        }
+        let live = self.live.as_ref()?;
+        Some(Content { bytes: Arc::clone(&live.bytes), kind: kind_of(live.status) })
+    }
+
+    fn content_after(&self) -> Option<Content> {
+        let Next::Write(bytes) = &self.next else { return None };
+        let kind = self.live.as_ref().map_or(ContentKind::File, |live| kind_of(live.status));
+        Some(Content { bytes: Arc::clone(bytes), kind })
+    }
+}
+
+fn stage_file(
+    entry: &Entry,
+    bytes: &[u8],
+    ours: &Digest,
+    durable: bool,
+    is_cancelled: &dyn Fn() -> bool,
+) -> Result<Publication, Stop> {
+    let stopped = |fault| fault_stop(&entry.given, fault);
+    let parent = match make_directories(entry.parent.clone(), &entry.missing) {
+        Ok(parent) => parent,
+        Err(Stumble::Fault(fault)) => return Err(stopped(fault)),
+        Err(Stumble::Changed) => return Err(stopped(FileFault::NotFound)),
+    };
+    let mode = entry.live.as_ref().map(|live| live.status.mode);
+    let staged = Staged::write(parent, entry.name.clone(), bytes, mode, durable, is_cancelled);
+    let expected = match &entry.live {
+        Some(live) => Expected::Content(live.digest.clone()),
+        None => Expected::Absent,
+    };
+    Ok(Publication::Place { staged: staged.map_err(stopped)?, ours: ours.clone(), expected })
+}
+
+/// What is at a path now, links followed.
+fn look(root: &Root, path: &str) -> Result<Entry, FileError> {
+    for _ in 0..ATTEMPTS {
+        let admitted = root.admit(path, LastLink::Follow)?;
+        let (parent, missing, name, live) = match admitted.place {
+            Place::Directory(_) => return Err(FileError::new(path, FileFault::IsDirectory)),
+            Place::BelowFile => return Err(FileError::new(path, FileFault::NotADirectory)),
+            Place::Absent { parent, mut names } => match names.pop() {
+                Some(name) => (parent, names, name, None),
+                None => continue,
+            },
+            Place::Entry { parent, name, .. } => match live(&parent, &name) {
+                Ok(live) => (parent, Vec::new(), name, Some(live)),
+                Err(Stumble::Changed) => continue,
+                Err(Stumble::Fault(fault)) => return Err(FileError::new(path, fault)),
+            },
+        };
+        return Ok(Entry {
+            rel: admitted.rel,
+            given: path.to_owned(),
+            parent,
+            missing,
+            name,
+            live,
+            link: None,
+            next: Next::Keep,
+            ours: None,
+            permit: Permit { exact_only: false, knows_all: true },
+        });
+    }
+    Err(FileError::new(path, FileFault::Unsteady))
+}
+
+fn live(parent: &Directory, name: &std::ffi::OsStr) -> Result<Live, Stumble> {
+    let (file, status) = match parent.open_file(name) {
+        Ok(open) => open,
+        Err(OpenFault::Kind(Kind::Special(kind))) => {
+            return Err(FileFault::NotRegular(kind).into());
+        }
+        Err(OpenFault::Kind(_) | OpenFault::System(rustix::io::Errno::NOENT)) => {
+            return Err(Stumble::Changed);
+        }
+        Err(OpenFault::System(errno)) => return Err(errno.into()),
+    };
+    if status.size > LIVE_BYTES {
+        return Err(FileFault::TooLarge { size: status.size, most: LIVE_BYTES }.into());
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(status.size).unwrap_or(0));
+    file.take(LIVE_BYTES).read_to_end(&mut bytes).map_err(FileFault::from)?;
+    let digest = Digest::of(&bytes);
+    Ok(Live { bytes: bytes.into(), digest, status })
+}

@@ -1,0 +1,244 @@
+//! The journal: history that nothing in the tree and nobody's git can bend.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use akgentic_workspace::journal::{JournalState, ScanLimits};
+use akgentic_workspace::tree::{Tree, TreeOptions};
+use akgentic_workspace::{Filesystem, Root};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+struct Place {
+    outer: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let outer = tempfile::tempdir().expect("a folder");
+        fs::create_dir(outer.path().join("tree")).expect("the root");
+        Self { outer }
+    }
+
+    fn root(&self) -> PathBuf {
+        self.outer.path().join("tree")
+    }
+
+    fn git_dir(&self) -> PathBuf {
+        self.outer.path().join("tree.git")
+    }
+
+    fn put(&self, path: &str, content: &str) {
+        let path = self.root().join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("parents");
+        fs::write(path, content).expect("a file");
+    }
+
+    fn tree(&self, limits: ScanLimits) -> Arc<Tree> {
+        let files = Filesystem::new(Root::open(&self.root()).expect("the root"));
+        let options = TreeOptions { journal: Some(limits), ..TreeOptions::default() };
+        let tree = Tree::open(files, options).expect("an owner");
+        assert!(tree.settle_journal(PATIENCE));
+        tree
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        let output = Command::new("git")
+            .arg("--git-dir")
+            .arg(self.git_dir())
+            .args(arguments)
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .output()
+            .expect("git");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    fn subjects(&self) -> Vec<String> {
+        self.git(&["log", "--reverse", "--format=%an %s"]).lines().map(str::to_owned).collect()
+    }
+}
+
+fn script(path: &Path, marker: &Path) {
+    fs::write(path, format!("#!/bin/sh\ntouch {}\n", marker.display())).expect("a script");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("a mode");
+}
+
+#[test]
+fn field_c18_no_hook_filter_signature_or_setting_takes_part() {
+    let place = Place::new();
+    let marker = place.outer.path().join("pwned");
+    let evil = place.outer.path().join("evil");
+    script(&evil, &marker);
+    let evil = evil.to_str().expect("text").to_owned();
+    place.git(&["init", "-q", "-b", "master"]);
+    for (key, value) in [
+        ("commit.gpgsign", "true"),
+        ("gpg.program", evil.as_str()),
+        ("core.fsmonitor", evil.as_str()),
+        ("core.hooksPath", place.outer.path().join("hooks").to_str().expect("text")),
+        ("core.autocrlf", "input"),
+        ("filter.evil.clean", evil.as_str()),
+        ("filter.evil.process", evil.as_str()),
+        ("filter.evil.required", "true"),
+        ("core.worktree", "/"),
+    ] {
+        place.git(&["config", key, value]);
+    }
+    for hooks in [place.outer.path().join("hooks"), place.git_dir().join("hooks")] {
+        fs::create_dir_all(&hooks).expect("a directory");
+        for hook in ["pre-commit", "post-commit", "reference-transaction", "post-index-change"] {
+            script(&hooks.join(hook), &marker);
+        }
+    }
+    // A killed git of somebody has left its lock; the journal has no use for that index.
+    fs::write(place.git_dir().join("index.lock"), "").expect("a file");
+    place.put(".gitattributes", "* filter=evil text eol=lf ident\n");
+
+    let tree = place.tree(ScanLimits::default());
+    tree.write("id", "f.txt", "$Id$\r\n").expect("a write");
+    assert!(tree.settle_journal(PATIENCE));
+    assert_eq!(tree.journal().state, JournalState::On);
+    assert_eq!(place.git(&["-c", "core.worktree=", "cat-file", "blob", "HEAD:f.txt"]), "$Id$\r\n");
+    assert_eq!(
+        place.subjects(),
+        ["out-of-band out-of-band: changes from outside the tools", "id write: f.txt"]
+    );
+    assert!(!marker.exists(), "something ran");
+}
+
+#[test]
+fn field_a17_a_locked_branch_delays_history_and_no_write() {
+    let place = Place::new();
+    let tree = place.tree(ScanLimits::default());
+    let lock = place.git_dir().join("refs/heads/master.lock");
+    fs::write(&lock, "").expect("a lock");
+    tree.write("a", "f", "1\n").expect("a write");
+    assert!(tree.settle_journal(PATIENCE));
+    assert_eq!(tree.journal().lost, 1);
+    assert!(lock.exists(), "the lock is somebody's");
+    fs::remove_file(&lock).expect("a lock");
+    tree.write("a", "g", "1\n").expect("a write");
+    assert!(tree.settle_journal(PATIENCE));
+    let subjects = place.subjects();
+    assert_eq!(subjects.last().map(String::as_str), Some("a write: g"));
+    assert_eq!(place.git(&["cat-file", "blob", "HEAD:f"]), "1\n");
+    place.git(&["fsck", "--strict"]);
+}
+
+#[test]
+fn many_failures_turn_the_journal_off_and_the_gate_works_on() {
+    let place = Place::new();
+    let tree = place.tree(ScanLimits::default());
+    fs::remove_dir_all(place.git_dir()).expect("a directory");
+    fs::write(place.git_dir(), "no repository").expect("a file");
+    for round in 0..8 {
+        tree.write("a", "f", &format!("{round}\n")).expect("a write");
+        assert!(tree.settle_journal(PATIENCE));
+    }
+    let report = tree.journal();
+    assert!(matches!(report.state, JournalState::Off(_)), "{report:?}");
+    assert_eq!(fs::read_to_string(place.root().join("f")).expect("text"), "7\n");
+}
+
+#[test]
+fn a_place_that_is_taken_means_no_journal_and_why() {
+    let place = Place::new();
+    fs::create_dir(place.git_dir()).expect("a directory");
+    let tree = place.tree(ScanLimits::default());
+    tree.write("a", "f", "1\n").expect("a write");
+    let state = tree.journal().state;
+    assert!(
+        matches!(&state, JournalState::Off(reason) if reason.contains("no repository")),
+        "{state}"
+    );
+}
+
+#[test]
+fn field_a19_large_files_and_nested_repositories_are_passed_over() {
+    let place = Place::new();
+    place.put("large", &"x".repeat(2000));
+    place.put("nested/.git/HEAD", "ref: refs/heads/main\n");
+    place.put("nested/a", "1\n");
+    place.put("node_modules/m/index.js", "1\n");
+    let tree = place.tree(ScanLimits { file_bytes: 1000, ..ScanLimits::default() });
+    assert_eq!(tree.journal().skipped.large, 1);
+    let names = place.git(&["ls-tree", "-r", "--name-only", "HEAD"]);
+    assert!(names.lines().any(|name| name == "nested/a"), "{names}");
+    assert!(!names.contains(".git/") && !names.contains("node_modules"), "{names}");
+    assert!(!names.contains("large"), "{names}");
+    // A declared write of that size is made, and counted as not recorded.
+    tree.write("a", "big", &"y".repeat(2000)).expect("a write");
+    assert!(tree.settle_journal(PATIENCE));
+    assert_eq!(tree.journal().lost, 1);
+}
+
+#[test]
+fn ten_agents_keep_their_commits_and_their_order() {
+    const WRITES: usize = 20;
+    let place = Place::new();
+    let tree = place.tree(ScanLimits::default());
+    let mut times: Vec<Duration> = std::thread::scope(|scope| {
+        let agents: Vec<_> = (0..10)
+            .map(|agent| {
+                let tree = &tree;
+                scope.spawn(move || {
+                    let (name, path) = (format!("a{agent}"), format!("f{agent}"));
+                    let mut times = Vec::new();
+                    for round in 0..WRITES {
+                        let content = format!("{round}\n{}", "x".repeat(4096));
+                        let before = Instant::now();
+                        tree.write(&name, &path, &content).expect("a write");
+                        times.push(before.elapsed());
+                    }
+                    times
+                })
+            })
+            .collect();
+        agents.into_iter().flat_map(|agent| agent.join().expect("an agent")).collect()
+    });
+    times.sort();
+    println!("ten agents, 4 KiB, journal on: p50 {:?}, p95 {:?}", times[100], times[190]);
+    let before = Instant::now();
+    assert!(tree.settle_journal(PATIENCE));
+    println!("200 commits settled {:?} later", before.elapsed());
+    for agent in 0..10 {
+        let (author, path) = (format!("--author=a{agent} "), format!("f{agent}"));
+        let patches = place.git(&["log", "--reverse", "--format=%h", &author, "--", &path]);
+        let contents: Vec<String> = patches
+            .lines()
+            .map(|commit| {
+                let file = place.git(&["cat-file", "blob", &format!("{commit}:{path}")]);
+                file.lines().next().expect("a line").to_owned()
+            })
+            .collect();
+        let wanted: Vec<String> = (0..WRITES).map(|round| round.to_string()).collect();
+        assert_eq!(contents, wanted, "{path}");
+    }
+    let outside = place.subjects().iter().filter(|line| line.starts_with("out-of-band")).count();
+    assert_eq!(outside, 1, "only the beginning is nobody's");
+}
+
+#[test]
+fn an_owner_that_comes_back_goes_on_with_the_history() {
+    let place = Place::new();
+    let tree = place.tree(ScanLimits::default());
+    tree.write("a", "f", "1\n").expect("a write");
+    drop(tree);
+    place.put("f", "2\n");
+    let tree = place.tree(ScanLimits::default());
+    assert_eq!(
+        place.subjects(),
+        [
+            "out-of-band out-of-band: changes from outside the tools",
+            "a write: f",
+            "out-of-band out-of-band: changes from outside the tools",
+        ]
+    );
+    drop(tree);
+}
