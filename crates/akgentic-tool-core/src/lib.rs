@@ -36,6 +36,8 @@ pub use events::{
     ToolStateEvent,
 };
 pub use factory::{BindError, BoundTools, ToolFactory};
+/// What a card's `bind` gives; the future of the `futures` crate.
+pub use futures_util::future::BoxFuture;
 pub use host::{ToolHost, ToolHostConfig, ToolHostRef};
 pub use observer::{Capabilities, Observer, ObserverBuilder, ObserverError, WireError};
 pub use one_shot::{OneShotError, OneShotLlm, OneShotRequest};
@@ -46,8 +48,6 @@ pub use params::{
 };
 pub use schema::arguments_schema;
 pub use state::{CarriedState, ToolState, ToolStateCarrier, ToolStateCell, ToolStateHandle};
-/// What a card's `bind` gives; the future of the `futures` crate.
-pub use futures_util::future::BoxFuture;
 pub use tool::{Tool, ToolCall, ToolDefinition, ValidArgs};
 
 /// Registers the types of this crate; call it where nothing else of the crate is used.

@@ -31,9 +31,9 @@ pub fn register() {
 /// What programs with agents use most.
 pub mod prelude {
     pub use akgentic_core::ActorRef;
-    pub use akgentic_core::prelude::*;
     pub use akgentic_core::log::{EventLog, Fsync, LogContents, restore_team};
     pub use akgentic_core::message::{ErrorMessage, SentMessage, WarningMessage};
+    pub use akgentic_core::prelude::*;
     pub use akgentic_tool_core::{
         AnyCard, BindError, BoundCard, Capabilities, Capability, Channel, Command, Content,
         ContextProvider, ContextState, Exposure, Observer, Tool, ToolCall, ToolCard, ToolError,
