@@ -61,6 +61,17 @@ pub fn describe(error: &FileError) -> String {
         FileFault::NotUtf8 { offset, size, guess } => format!(
             "{path} is not UTF-8 text ({size} bytes, the first bad one at {offset}): {guess}. It was left as it is."
         ),
+        FileFault::TrailingSlash => format!(
+            "{} ends with a slash, but a file is meant. Leave the slash out.",
+            quoted(path)
+        ),
+        FileFault::TooLarge { size } => format!(
+            "{path} has {size} bytes, at most {} are read at once. Read it in parts with other tools.",
+            crate::error::READ_MAX
+        ),
+        FileFault::RootGone => {
+            "The workspace folder is gone: somebody removed it. Nothing can be read or written until it is there again and the workspace is opened anew.".to_owned()
+        }
         FileFault::Denied => format!(
             "The system refused access to {path}. The path itself is fine: try again later, or use another one."
         ),
