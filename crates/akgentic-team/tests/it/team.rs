@@ -175,3 +175,15 @@ async fn one_call_hires_fifty_members_at_most() {
     assert!(text.contains("at most 50"), "{text}");
     assert_eq!(world.members().await.len(), 3);
 }
+
+#[tokio::test]
+async fn a_full_team_hires_nobody() {
+    let (world, tools) = world().await;
+    for number in world.members().await.len()..akgentic_team::MAX_MEMBERS {
+        let config = BaseConfig::new(format!("@Idle{number}"), "Dev");
+        world.team.create_actor::<Idle>(config).await.expect("created");
+    }
+    let text = hire(&tools, "Dev", None).await.expect_err("refused");
+    assert!(text.contains("1000 members"), "{text}");
+    assert_eq!(world.members().await.len(), akgentic_team::MAX_MEMBERS);
+}
