@@ -4,6 +4,7 @@
 //! messages to [`Engine::act`] and route what comes back.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use akgentic_core::wire::AnyValue;
 use akgentic_core::{ActorAddress, ActorError, ActorHandle, Context, Message};
@@ -22,6 +23,9 @@ use crate::config::{AgentConfig, AgentState};
 use crate::errors::actor_error;
 use crate::message::{AgentMessage, Intent, LlmRenderable};
 use crate::model_source::ModelSource;
+
+/// How long the cards of an agent may take to be bound.
+const BIND_BUDGET: Duration = Duration::from_mins(1);
 
 /// Label of commands that belong to the agent itself.
 const OWNER: &str = "BaseAgent";
@@ -57,10 +61,18 @@ impl Engine {
             .tool_state(state.handle())
             .with::<dyn TeamManagement>(Arc::new(NoHooks))
             .build();
-        let tools = ToolFactory::new(with_default_cards(&config.tools))
-            .owner(OWNER)
-            .bind(&observer)
-            .await?;
+        let factory = ToolFactory::new(with_default_cards(&config.tools)).owner(OWNER);
+        let cancel = ctx.cancellation().clone();
+        let tools = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(actor_error(RunError::Cancelled)),
+            bound = tokio::time::timeout(BIND_BUDGET, factory.bind(&observer)) => {
+                bound.map_err(|_| {
+                    let text = format!("the cards were not ready in {} s", BIND_BUDGET.as_secs());
+                    ActorError::new("StartFailed", text)
+                })??
+            }
+        };
         tools.announce(&observer)?;
         let backstory = Arc::new(Mutex::new(state.backstory.clone()));
         let react = react_agent(config, &backstory, &tools, ctx).await?;
@@ -116,14 +128,20 @@ impl Engine {
 
     /// Runs `/` text as a command; `false` when it is none.
     ///
-    /// The answer goes to the sender and is put on record for the model.
+    /// The answer goes to the sender and is put on record for the model. A command that is cut off
+    /// because the agent goes down answers nothing.
     pub async fn command(
         &mut self,
         text: &str,
         sender: Option<&ActorAddress>,
         ctx: &mut Context,
     ) -> Result<bool, ActorError> {
-        let outcome = self.tools.commands().dispatch(text).await;
+        let cancel = ctx.cancellation().clone();
+        let outcome = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(actor_error(RunError::Cancelled)),
+            outcome = self.tools.commands().dispatch(text) => outcome,
+        };
         let Some(reply) = outcome.reply() else { return Ok(outcome.is_command()) };
         if let Some(sender) = sender {
             ctx.send(sender, AgentMessage::new(Intent::Notification, reply.clone()))?;

@@ -240,6 +240,9 @@ fn logged<S>(state: Result<S, HireError>, what: &str) -> Option<S> {
     }
 }
 
+/// Most members that one call hires.
+const MAX_ROLES: usize = 50;
+
 async fn hire_members(
     recruiter: &Recruiter,
     observer: &Observer,
@@ -248,6 +251,13 @@ async fn hire_members(
     gone(observer)?;
     if roles.is_empty() {
         return Err(ToolError::retriable("no role was given; name at least one role to hire"));
+    }
+    if roles.len() > MAX_ROLES {
+        return Err(ToolError::retriable(format!(
+            "nobody was hired: {} roles were given, at most {MAX_ROLES} members can be hired in \
+             one call; hire only whom the work needs",
+            roles.len()
+        )));
     }
     let mut hired = Vec::new();
     let mut failed = Vec::new();

@@ -8,10 +8,13 @@ use akgentic_core::{ActorAddress, ActorRef, AgentCard, CallError, CreateError};
 use akgentic_tool_core::{Observer, ObserverError, ToolError};
 
 use crate::management::{HireNumbers, RandomNumbers, TeamManagement};
-use crate::texts::name_list;
+use crate::texts::{is_invisible, name_list};
 
 /// Longest name a member may be given.
 const MAX_NAME: usize = 100;
+
+/// Most members a team may have before nobody is hired any more.
+pub const MAX_MEMBERS: usize = 1000;
 
 /// Why nobody was hired.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +51,9 @@ pub enum HireError {
     /// Somebody has the name.
     #[error("the name {0:?} is taken; give another one or none")]
     NameTaken(String),
+    /// The team has as many members as a team may have.
+    #[error("the team has {MAX_MEMBERS} members, no more can be hired; fire some first")]
+    TeamFull,
     /// The hirer has stopped or has no team.
     #[error(transparent)]
     Observer(#[from] ObserverError),
@@ -107,6 +113,9 @@ impl Recruiter {
         let team = self.observer.team()?;
         let catalogue = team.get_agent_catalog().await?;
         let card = self.card_of(role, &catalogue)?;
+        if team.get_team().await?.len() >= MAX_MEMBERS {
+            return Err(HireError::TeamFull);
+        }
         let name = if let Some(name) = name {
             given_name(&team, role, name).await?
         } else {
@@ -185,10 +194,13 @@ async fn given_name(
     if trimmed.chars().any(char::is_control) {
         return Err(bad("it holds a control character"));
     }
+    if trimmed.chars().any(is_invisible) {
+        return Err(bad("it holds an invisible character or one that changes how text is shown"));
+    }
     if trimmed.chars().count() > MAX_NAME {
         return Err(bad("it is longer than 100 characters"));
     }
-    if team.reserve_name(trimmed).await? {
+    if trimmed != team.address().name() && team.reserve_name(trimmed).await? {
         Ok(trimmed.to_owned())
     } else {
         Err(HireError::NameTaken(trimmed.to_owned()))

@@ -13,7 +13,7 @@ mod texts;
 pub use card::TeamTool;
 pub use commands::{FireMember, HireMember, HiredMember, TeamMembers, TeamRoles};
 pub use fire::{FIRE_TIMEOUT, FireError, Fired};
-pub use hire::HireError;
+pub use hire::{HireError, MAX_MEMBERS};
 pub use management::{HireNumbers, TeamManagement};
 pub use params::{
     ActivitySummarizer, FireTeamMember, GetRoleProfiles, GetTeamActivity, GetTeamRoster,

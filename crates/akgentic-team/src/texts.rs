@@ -38,6 +38,15 @@ fn escape(text: &mut String, code: u32) {
     };
 }
 
+/// Whether a character other than a blank shows nothing of itself, or moves its neighbours: two
+/// names that differ in one look the same.
+pub(crate) fn is_invisible(character: char) -> bool {
+    !is_printable(character)
+        || matches!(u32::from(character),
+            0x34f | 0x115f | 0x1160 | 0x17b4 | 0x17b5 | 0x180b..=0x180f | 0x2800 | 0x3164 | 0xffa0
+            | 0x1d173..=0x1d17a | 0xe0000..=0xe0fff)
+}
+
 fn is_printable(character: char) -> bool {
     !character.is_control()
         && (character == ' ' || !character.is_whitespace())

@@ -92,7 +92,15 @@ impl Root {
         check_text(path).map_err(|fault| FileError::new(path, fault))?;
         for _ in 0..ATTEMPTS {
             match Walk::new(self, last).run(Path::new(path)) {
-                Ok(admitted) => return Ok(admitted),
+                Ok(admitted) => {
+                    let empty =
+                        matches!(&admitted.place, Place::Absent { .. }) || admitted.rel.is_root();
+                    return if empty && self.directory().is_removed() {
+                        Err(FileError::new(path, FileFault::RootGone))
+                    } else {
+                        Ok(admitted)
+                    };
+                }
                 Err(Halt::Changed) => {}
                 Err(Halt::Fault(fault)) => return Err(FileError::new(path, fault)),
             }
@@ -150,6 +158,8 @@ struct Walk<'r> {
     names: Vec<OsString>,
     /// The last of them, or the root.
     directory: Directory,
+    /// The directories above it, from the root on; the topmost are closed when there are many.
+    above: VecDeque<Directory>,
     /// Names below it that are no directories: absent, or a file and whatever was put below it.
     tail: Vec<OsString>,
     /// What the first name of the tail is, when it exists.
@@ -170,6 +180,7 @@ impl<'r> Walk<'r> {
             ahead: VecDeque::new(),
             names: Vec::new(),
             directory: root.directory(),
+            above: VecDeque::new(),
             tail: Vec::new(),
             found: None,
             outside: None,
@@ -216,6 +227,7 @@ impl<'r> Walk<'r> {
         self.tail.clear();
         self.found = None;
         self.directory = self.root.directory();
+        self.above.clear();
         self.outside = Some(names);
         self.come_back_in();
     }
@@ -237,7 +249,10 @@ impl<'r> Walk<'r> {
                 self.found = None;
             }
         } else if self.names.pop().is_some() {
-            self.directory = self.enter_again()?;
+            self.directory = match self.above.pop_back() {
+                Some(directory) => directory,
+                None => self.enter_again()?,
+            };
         } else {
             self.route = if self.is_in_link() { EscapeRoute::Link } else { EscapeRoute::Parent };
             let mut names = normal_names(self.root.path());
@@ -248,10 +263,11 @@ impl<'r> Walk<'r> {
     }
 
     /// The directory of `names`, entered anew so that `..` is never asked of the system.
-    fn enter_again(&self) -> Result<Directory, Halt> {
+    fn enter_again(&mut self) -> Result<Directory, Halt> {
         let mut directory = self.root.directory();
         for name in &self.names {
-            directory = directory.enter(name).map_err(|_| Halt::Changed)?;
+            let inner = directory.enter(name).map_err(|_| Halt::Changed)?;
+            keep(&mut self.above, std::mem::replace(&mut directory, inner));
         }
         Ok(directory)
     }
@@ -272,7 +288,7 @@ impl<'r> Walk<'r> {
         match self.directory.enter(&name) {
             Ok(directory) => {
                 self.names.push(name);
-                self.directory = directory;
+                keep(&mut self.above, std::mem::replace(&mut self.directory, directory));
                 Ok(())
             }
             Err(Errno::NOENT) => {
@@ -338,6 +354,17 @@ impl<'r> Walk<'r> {
         };
         Ok(Admitted { rel: RelPath(rel), place })
     }
+}
+
+/// Open directories that one walk holds at most.
+const HELD: usize = 64;
+
+/// Holds a directory that `..` may come back to.
+fn keep(above: &mut VecDeque<Directory>, directory: Directory) {
+    if above.len() == HELD {
+        above.pop_front();
+    }
+    above.push_back(directory);
 }
 
 fn normal_names(path: &Path) -> Vec<OsString> {

@@ -72,14 +72,20 @@ pub enum FileFault {
         /// What the bytes look like.
         guess: &'static str,
     },
-    /// The file is too large to be changed in parts.
-    #[error("has {size} bytes, at most {most} can be edited")]
+    /// A file was meant, but the path ends with a slash.
+    #[error("ends with a slash, as only a directory may")]
+    TrailingSlash,
+    /// The file is larger than is taken as a whole.
+    #[error("has {size} bytes, at most {most} are taken at once")]
     TooLarge {
         /// Bytes of the file.
         size: u64,
         /// Most bytes.
         most: u64,
     },
+    /// The root itself was removed.
+    #[error("the root directory is gone")]
+    RootGone,
     /// The operating system refused, although the path is legal.
     #[error("permission denied by the system")]
     Denied,
@@ -99,6 +105,9 @@ pub const NAME_MAX: usize = 255;
 
 /// Longest path in bytes.
 pub const PATH_MAX: usize = 4095;
+
+/// Largest file that is read as a whole, 64 MiB.
+pub const READ_MAX: u64 = 64 * 1024 * 1024;
 
 /// Most links that are followed for one path.
 pub const LINKS_MAX: u32 = 40;

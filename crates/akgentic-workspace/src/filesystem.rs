@@ -10,12 +10,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::admission::{Admitted, LastLink, Place, RelPath};
-use crate::error::{FileError, FileFault};
+use crate::error::{FileError, FileFault, READ_MAX};
 use crate::root::{Child, Directory, Kind, Modified, OpenFault, Root, Status};
 use crate::staging::Staged;
 
 /// How often an operation starts again when its target turns into something else meanwhile.
 const ATTEMPTS: u32 = 8;
+
+/// Bytes that are reserved at most before anything of a file was read.
+const RESERVED: usize = 1024 * 1024;
 
 /// Files beneath one root.
 ///
@@ -91,9 +94,17 @@ impl Filesystem {
         })
     }
 
-    /// The bytes of a file.
+    /// The bytes of a file, of at most [`READ_MAX`] bytes.
     pub fn read(&self, path: &str) -> Result<Vec<u8>, FileError> {
-        self.open(path)?.read().map_err(|fault| FileError::new(path, fault))
+        let open = self.open(path)?;
+        if open.size > READ_MAX {
+            return Err(FileError::new(path, FileFault::TooLarge { size: open.size, most: READ_MAX }));
+        }
+        let mut data = Vec::with_capacity(usize::try_from(open.size).unwrap_or(0).min(RESERVED));
+        match open.file.take(open.size).read_to_end(&mut data) {
+            Ok(_) => Ok(data),
+            Err(error) => Err(FileError::new(path, error.into())),
+        }
     }
 
     /// Replaces or creates a file, with its parents: the whole content is there, or nothing of it.
@@ -111,6 +122,16 @@ impl Filesystem {
         data: &[u8],
         is_cancelled: &dyn Fn() -> bool,
     ) -> Result<RelPath, FileError> {
+        let as_directory = path.ends_with('/') || path.ends_with("/.");
+        if as_directory && path.contains(|next| !matches!(next, '/' | '.')) {
+            // a directory that is there is refused as what it is
+            let there = self.root.admit(path, LastLink::Follow)?;
+            let fault = match there.place {
+                Place::Directory(_) => FileFault::IsDirectory,
+                _ => FileFault::TrailingSlash,
+            };
+            return Err(FileError::new(path, fault));
+        }
         self.steadily(path, |admitted| {
             let (parent, name, replaces) = place_for_file(admitted.place)?;
             let durable = self.durable;

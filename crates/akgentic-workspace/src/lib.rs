@@ -40,7 +40,9 @@ pub mod write;
 pub use admission::RelPath;
 pub use batch::WriteEntry;
 pub use card::WorkspaceTool;
-pub use error::{EscapeRoute, FileError, FileFault, LINKS_MAX, NAME_MAX, PATH_MAX, SpecialFile};
+pub use error::{
+    EscapeRoute, FileError, FileFault, LINKS_MAX, NAME_MAX, PATH_MAX, READ_MAX, SpecialFile,
+};
 pub use filesystem::{FileEntry, Filesystem, OpenFile};
 pub use kinds::{DOCUMENT_EXTENSIONS, FileKind, TEXT_EXTENSIONS, suffix};
 pub use location::{BASE_VARIABLE, DEFAULT_BASE, WorkspaceNameError, check_name, workspace_path};

@@ -61,9 +61,16 @@ pub fn describe(error: &FileError) -> String {
         FileFault::NotUtf8 { offset, size, guess } => format!(
             "{path} is not UTF-8 text ({size} bytes, the first bad one at {offset}): {guess}. It was left as it is."
         ),
-        FileFault::TooLarge { size, most } => format!(
-            "{path} has {size} bytes, and files of more than {most} are not edited. Write a smaller file, or split it."
+        FileFault::TrailingSlash => format!(
+            "{} ends with a slash, but a file is meant. Leave the slash out.",
+            quoted(path)
         ),
+        FileFault::TooLarge { size, most } => format!(
+            "{path} has {size} bytes, and files of more than {most} are not taken as a whole. Read it in parts with other tools, or split it."
+        ),
+        FileFault::RootGone => {
+            "The workspace folder is gone: somebody removed it. Nothing can be read or written until it is there again and the workspace is opened anew.".to_owned()
+        }
         FileFault::Denied => format!(
             "The system refused access to {path}. The path itself is fine: try again later, or use another one."
         ),

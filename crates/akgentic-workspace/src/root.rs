@@ -149,6 +149,11 @@ impl Directory {
         Ok(Self(Arc::new(handle)))
     }
 
+    /// Whether it was removed since it was opened.
+    pub(crate) fn is_removed(&self) -> bool {
+        rustix::fs::fstat(self).is_ok_and(|stat| stat.st_nlink == 0)
+    }
+
     pub(crate) fn status(&self, name: &OsStr) -> Result<Status, Errno> {
         rustix::fs::statat(self, name, AtFlags::SYMLINK_NOFOLLOW).map(Status::from)
     }

@@ -7,6 +7,8 @@ mod failures;
 #[cfg(test)]
 mod restart;
 #[cfg(test)]
+mod slow_cards;
+#[cfg(test)]
 mod turns;
 #[cfg(test)]
 mod world;

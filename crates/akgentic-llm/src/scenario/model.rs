@@ -10,6 +10,7 @@ use regex::Regex;
 use super::Script;
 use super::file::{Call, Step, Turn, When};
 use super::scene::{Scene, note_place};
+use super::template::{MAX_TEXT, too_long};
 use crate::error::ModelError;
 use crate::message::{FinishReason, ModelMessage, ModelResponse};
 use crate::model::{Model, ModelInput, OutputRequest};
@@ -194,6 +195,7 @@ impl ScriptedModel {
             }
         };
         let mut calls = Vec::with_capacity(contexts.len());
+        let mut bytes = 0;
         for context in contexts {
             if !self.holds(call.condition.as_deref(), &format!("{place}.if"), &context)? {
                 continue;
@@ -206,7 +208,12 @@ impl ScriptedModel {
                 let value = value.map_err(|message| wrong(&format!("args.{name}"), &message))?;
                 args.insert(name.clone(), value);
             }
-            calls.push(ToolCallPart::new(tool, serde_json::Value::Object(args).to_string(), ""));
+            let args = serde_json::Value::Object(args).to_string();
+            bytes += tool.len() + args.len();
+            if bytes > MAX_TEXT {
+                return Err(wrong("args", &too_long()));
+            }
+            calls.push(ToolCallPart::new(tool, args, ""));
         }
         Ok(calls)
     }

@@ -9,6 +9,21 @@ use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value};
 use regex::Regex;
 use serde_json::{Map, Value as Json};
 
+/// Steps of the engine for one text or expression.
+const FUEL: u64 = 500_000;
+
+/// Bytes of one rendered text at most.
+pub(super) const MAX_TEXT: usize = 4 * 1024 * 1024;
+
+/// Calls that one `for` makes at most.
+const MAX_ITEMS: usize = 10_000;
+
+/// Bytes of one text of a scenario at most.
+const MAX_TEMPLATE: usize = 256 * 1024;
+
+/// Bytes inside the tags of one text at most: what is in them nests, and the engine recurses.
+const MAX_TAGS: usize = 4000;
+
 /// The template engine with the helpers of scenarios.
 pub(super) struct Templates {
     environment: Environment<'static>,
@@ -19,6 +34,7 @@ impl Templates {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_recursion_limit(32);
+        environment.set_fuel(Some(FUEL));
         environment.add_filter("lines", lines);
         environment.add_filter("first_lines", first_lines);
         environment.add_filter("count", count);
@@ -29,18 +45,24 @@ impl Templates {
     }
 
     pub(super) fn check_template(&self, text: &str) -> Result<(), String> {
+        if text.len() > MAX_TEMPLATE {
+            return Err(format!("the text is longer than {MAX_TEMPLATE} bytes"));
+        }
+        check_tags(bytes_in_tags(text))?;
         let environment = &self.environment;
         environment.template_from_str(text).map(drop).map_err(|error| describe(&error))
     }
 
     pub(super) fn check_expression(&self, text: &str) -> Result<(), String> {
+        check_tags(text.len())?;
         let environment = &self.environment;
         environment.compile_expression(text).map(drop).map_err(|error| describe(&error))
     }
 
     pub(super) fn text(&self, template: &str, scene: &Value) -> Result<String, String> {
         let rendered = self.environment.render_str(template, scene.clone());
-        rendered.map_err(|error| describe(&error))
+        let text = rendered.map_err(|error| describe(&error))?;
+        if text.len() > MAX_TEXT { Err(too_long()) } else { Ok(text) }
     }
 
     pub(super) fn holds(&self, expression: &str, scene: &Value) -> Result<bool, String> {
@@ -50,7 +72,11 @@ impl Templates {
     pub(super) fn list(&self, expression: &str, scene: &Value) -> Result<Vec<Value>, String> {
         let value = self.evaluate(expression, scene)?;
         let items = value.try_iter().map_err(|error| describe(&error))?;
-        Ok(items.collect())
+        let items: Vec<Value> = items.take(MAX_ITEMS + 1).collect();
+        if items.len() > MAX_ITEMS {
+            return Err(format!("the list has more than {MAX_ITEMS} elements"));
+        }
+        Ok(items)
     }
 
     /// JSON with every text rendered; a text that is one expression and nothing else gives the
@@ -80,6 +106,32 @@ impl Templates {
         }
         Ok(value)
     }
+}
+
+/// What is said about more text than fits.
+pub(super) fn too_long() -> String {
+    format!("the result is longer than {MAX_TEXT} bytes")
+}
+
+fn check_tags(bytes: usize) -> Result<(), String> {
+    if bytes > MAX_TAGS {
+        return Err(format!("the expressions of one text are longer than {MAX_TAGS} bytes"));
+    }
+    Ok(())
+}
+
+/// Bytes between the beginnings and ends of tags; rather too many than too few.
+fn bytes_in_tags(text: &str) -> usize {
+    let mut starts: Vec<usize> =
+        ["{{", "{%"].iter().flat_map(|tag| text.match_indices(tag)).map(|(at, _)| at).collect();
+    starts.sort_unstable();
+    let ends = starts.iter().skip(1).copied().chain([text.len()]);
+    let pieces = starts.iter().zip(ends).filter_map(|(start, end)| text.get(*start..end));
+    let inside = |piece: &str| {
+        let end = ["}}", "%}"].iter().filter_map(|tag| piece.rfind(tag)).max();
+        end.unwrap_or(piece.len())
+    };
+    pieces.map(inside).sum()
 }
 
 /// The expression when the text is `{{ expression }}` and nothing else.

@@ -187,3 +187,41 @@ async fn what_does_not_exist_is_an_error_with_its_place() {
     let error = result.unwrap_err().to_string();
     assert!(error.starts_with("scenario \"s\", roles.A[0].steps[0].say: undefined"), "{error}");
 }
+
+/// What a scenario with one step answers.
+async fn answer(step: &str) -> Result<RunResult, String> {
+    let scenario = Scenario::parse(&format!("roles: {{R: [{{steps: [{step}]}}]}}"));
+    let model = scenario.map_err(|error| error.to_string())?.model("R").unwrap();
+    let mut agent = ReactAgent::builder(model).build().unwrap();
+    let output = OutputSpec::text();
+    agent.run("go", &output, CancellationToken::new()).await.map_err(|error| error.to_string())
+}
+
+#[tokio::test]
+async fn templates_have_a_budget() {
+    let endless = r#"{say: "{% for a in range(10000) %}{% for b in range(10000) %}{% endfor %}{% endfor %}"}"#;
+    assert!(answer(endless).await.unwrap_err().contains("fuel"));
+    let many = r#"{call: {for: "i in range(10001)", tool: x}}"#;
+    let error = answer(many).await.unwrap_err();
+    assert!(error.contains("more than 10000 elements") || error.contains("fuel"), "{error}");
+    let long = r#"{say: "{{ 'x' * 10000000 }}"}"#;
+    answer(long).await.unwrap_err();
+}
+
+#[tokio::test]
+async fn deep_expressions_are_refused_when_a_scenario_is_read() {
+    for count in [1900, 200_000] {
+        let chain = "1+".repeat(count);
+        let elif = "{% elif x %}".repeat(count / 8);
+        for (short, step) in [
+            (true, format!("{{say: \"{{{{ {chain}1 }}}}\"}}")),
+            (true, format!("{{say: \"x\", if: \"{chain}1\"}}")),
+            (true, format!("{{say: \"{{% if x %}}{elif}{{% endif %}}\"}}")),
+            (false, format!("{{say: \"{{{{ '}}}}' {chain}1 }}}}\"}}")),
+            (false, format!("{{say: \"{{{{ {}1 }}}}\"}}", "not ".repeat(count))),
+        ] {
+            let result = answer(&step).await;
+            assert!(short && count < 2000 || result.is_err(), "{count}");
+        }
+    }
+}

@@ -55,11 +55,15 @@ async fn nobody_fires_itself_a_superior_a_person_or_a_tool_actor() {
 
 #[tokio::test]
 async fn explicit_names_are_checked() {
-    let (_world, tools) = world().await;
-    for bad in ["", "  ", "#x", "a\nb", &"x".repeat(101)] {
+    let (world, tools) = world().await;
+    let invisible =
+        ["De\u{200b}v", "\u{202e}veD", "a\u{2028}b", "a\u{feff}", "\u{e0041}b", "\u{3164}"];
+    for bad in ["", "  ", "#x", "a\nb", &"x".repeat(101)].into_iter().chain(invisible) {
         let text = hire(&tools, "Dev", Some(bad)).await.expect_err("refused");
         assert!(text.contains("name"), "{text}");
     }
+    let own = world.team.address().name().to_owned();
+    assert!(hire(&tools, "Dev", Some(&own)).await.is_err());
     let hired = hire(&tools, "Dev", Some("  Plain name ")).await.expect("hired");
     assert_eq!(hired.name(), "Plain name");
 }
@@ -160,4 +164,26 @@ async fn an_agent_that_is_gone_hires_nobody() {
     let tool = tools.tool("hire_members").expect("a tool");
     let error = tool.call(json!({"roles": ["Dev"]}), ToolCall::default()).await.expect_err("gone");
     assert!(error.is_retriable());
+}
+
+#[tokio::test]
+async fn one_call_hires_fifty_members_at_most() {
+    let (world, tools) = world().await;
+    let hire = tools.tools().iter().find(|tool| tool.name() == "hire_members").expect("there");
+    let error = hire.call(json!({"roles": vec!["Dev"; 51]}), ToolCall::default()).await;
+    let Err(ToolError::Retriable(text)) = error else { panic!("{error:?}") };
+    assert!(text.contains("at most 50"), "{text}");
+    assert_eq!(world.members().await.len(), 3);
+}
+
+#[tokio::test]
+async fn a_full_team_hires_nobody() {
+    let (world, tools) = world().await;
+    for number in world.members().await.len()..akgentic_team::MAX_MEMBERS {
+        let config = BaseConfig::new(format!("@Idle{number}"), "Dev");
+        world.team.create_actor::<Idle>(config).await.expect("created");
+    }
+    let text = hire(&tools, "Dev", None).await.expect_err("refused");
+    assert!(text.contains("1000 members"), "{text}");
+    assert_eq!(world.members().await.len(), akgentic_team::MAX_MEMBERS);
 }

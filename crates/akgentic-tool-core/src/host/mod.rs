@@ -19,8 +19,8 @@ use tokio::task::JoinSet;
 pub use config::{ToolHostConfig, ToolHostState};
 pub use reference::ToolHostRef;
 pub use requests::{
-    CallTool, ContextUpdate, DispatchCommand, GetDescriptors, GetOffers, GetSystemPrompts,
-    HostOffers, Hosted, HostedCall, ListTools, ResetContext,
+    COMMAND_BUDGET, CallTool, ContextUpdate, DispatchCommand, GetDescriptors, GetOffers,
+    GetSystemPrompts, HostOffers, Hosted, HostedCall, ListTools, ResetContext,
 };
 
 use requests::Checkpoint;

@@ -32,7 +32,7 @@ pub struct CallTool {
     pub call: ToolCall,
 }
 
-/// Request: run what a person typed.
+/// Request: run what a person typed; it is cut off after [`COMMAND_BUDGET`].
 #[derive(Clone, Debug)]
 pub struct DispatchCommand(pub String);
 
@@ -70,8 +70,15 @@ pub struct GetSystemPrompts;
 /// How long a host may take for what is no call of a tool or a command.
 const HOUSEKEEPING_BUDGET: Duration = Duration::from_mins(2);
 
+/// How long a command may take; then it fails as a call whose deadline passed.
+pub const COMMAND_BUDGET: Duration = Duration::from_mins(10);
+
 fn housekeeping() -> ToolCall {
-    ToolCall::until((Instant::now() + HOUSEKEEPING_BUDGET).into_std())
+    until(HOUSEKEEPING_BUDGET)
+}
+
+fn until(budget: Duration) -> ToolCall {
+    ToolCall::until((Instant::now() + budget).into_std())
 }
 
 /// Request: publish the state if it changed.
@@ -143,7 +150,7 @@ impl Handle<DispatchCommand> for ToolHost {
         ctx: &mut Context,
     ) -> Result<Self::Reply, ActorError> {
         let hosting = self.hosting()?;
-        self.run(ctx, ToolCall::default(), async move {
+        self.run(ctx, until(COMMAND_BUDGET), async move {
             Ok(hosting.tools.commands().dispatch(&command.0).await)
         })
     }

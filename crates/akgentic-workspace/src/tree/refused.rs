@@ -32,7 +32,7 @@ pub fn file_refusal(error: &FileError) -> Refusal {
         FileFault::NotFound => Code::NotFound,
         FileFault::Denied => Code::OsDenied,
         FileFault::Escape(_) => Code::File(FileCode::PathEscape),
-        FileFault::IsDirectory => Code::File(FileCode::IsDirectory),
+        FileFault::IsDirectory | FileFault::TrailingSlash => Code::File(FileCode::IsDirectory),
         FileFault::NotADirectory => Code::File(FileCode::NotADirectory),
         FileFault::ExistsAsFile => Code::File(FileCode::ExistsAsFile),
         FileFault::NameTooLong { .. } | FileFault::PathTooLong { .. } => {
@@ -43,7 +43,7 @@ pub fn file_refusal(error: &FileError) -> Refusal {
         FileFault::NotUtf8 { .. } => Code::File(FileCode::NotUtf8),
         FileFault::TooLarge { .. } => Code::File(FileCode::TooLarge),
         FileFault::LinkLoop => Code::File(FileCode::LinkLoop),
-        FileFault::Unsteady | FileFault::Cancelled | FileFault::Io(_) => {
+        FileFault::Unsteady | FileFault::Cancelled | FileFault::RootGone | FileFault::Io(_) => {
             Code::File(FileCode::Other)
         }
     };

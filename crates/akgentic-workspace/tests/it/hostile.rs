@@ -297,3 +297,52 @@ fn writes_never_follow_a_link_planted_meanwhile() {
     });
     tree.assert_outside_untouched();
 }
+
+#[test]
+fn a_file_too_large_to_be_read_at_once_is_refused_before_anything_is_reserved() {
+    let tree = Tree::new();
+    tree.put("huge", "");
+    let file = fs::File::options().write(true).open(tree.root().join("huge")).unwrap();
+    file.set_len(1 << 40).unwrap();
+    let error = tree.files().read("huge").unwrap_err();
+    assert!(matches!(error.fault, FileFault::TooLarge { size, .. } if size == 1 << 40), "{error}");
+    assert!(refusal::describe(&error).contains("1099511627776 bytes"));
+}
+
+#[test]
+fn climbing_a_deep_path_is_quick() {
+    let tree = Tree::new();
+    tree.files().mkdir(&"d/".repeat(900)).unwrap();
+    let path = format!("{}{}", "d/".repeat(900), "../".repeat(700));
+    let before = std::time::Instant::now();
+    let rel = tree.files().root().resolve(&path).unwrap();
+    assert_eq!(rel.as_path().components().count(), 200);
+    assert!(before.elapsed().as_millis() < 1500, "took {:?}", before.elapsed());
+}
+
+#[test]
+fn a_path_that_ends_with_a_slash_is_no_file() {
+    let tree = Tree::new();
+    for path in ["new2/", "new2//", "new2/.", "a/new2/"] {
+        let error = tree.files().write(path, b"x").unwrap_err();
+        assert!(matches!(error.fault, FileFault::TrailingSlash), "{path}: {error}");
+        let error = write_text(&tree.files(), path, "x", &|| false).unwrap_err();
+        assert!(refusal::describe(&error).contains("Leave the slash out"));
+        assert!(!tree.files().exists(path).unwrap());
+    }
+}
+
+#[test]
+fn a_removed_root_is_told_as_such() {
+    let tree = Tree::new();
+    let files = tree.files();
+    fs::remove_dir_all(tree.root()).unwrap();
+    for (name, operation) in OPERATIONS {
+        for path in ["a/b", ""] {
+            let error = operation(&files, path).unwrap_err();
+            assert!(matches!(error.fault, FileFault::RootGone), "{name} {path:?}: {error}");
+        }
+    }
+    let text = refusal::describe(&files.read("a").unwrap_err());
+    assert!(text.contains("workspace folder is gone"), "{text}");
+}
