@@ -23,7 +23,7 @@ use crate::run::{Outcome, Run};
 const RETRY_AFTER: Duration = Duration::from_secs(10);
 
 /// How long a backend may take to start; images may have to be built.
-const START_MAX: Duration = Duration::from_secs(20 * 60);
+const START_MAX: Duration = Duration::from_mins(20);
 
 /// How long a run may take to end, and a backend to stop, when the actor goes down.
 const STOP_MAX: Duration = Duration::from_secs(20);
@@ -155,14 +155,13 @@ fn short_id() -> String {
 fn place(config: &SandboxConfig) -> Result<Place, BackendError> {
     let failed =
         |reason: String| BackendError::Workspace { path: config.workspace().to_owned(), reason };
-    let directory = match &config.root {
-        Some(root) => root.clone(),
-        None => {
-            let base = std::env::var_os(WORKSPACES_ROOT);
-            let current = std::env::current_dir().map_err(|error| failed(error.to_string()))?;
-            let found = workspace_dir(base.as_deref(), config.workspace(), &current);
-            found.map_err(|error| failed(error.to_string()))?
-        }
+    let directory = if let Some(root) = &config.root {
+        root.clone()
+    } else {
+        let base = std::env::var_os(WORKSPACES_ROOT);
+        let current = std::env::current_dir().map_err(|error| failed(error.to_string()))?;
+        let found = workspace_dir(base.as_deref(), config.workspace(), &current);
+        found.map_err(|error| failed(error.to_string()))?
     };
     Ok(Place {
         team_id: config.team_id.clone(),

@@ -22,7 +22,7 @@ pub const TIMED_OUT: i32 = 124;
 pub const STOPPED: i32 = 130;
 
 /// Most a time limit can be.
-const TIMEOUT_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
+const TIMEOUT_MAX: Duration = Duration::from_hours(7 * 24);
 
 /// What to run.
 #[derive(Clone)]

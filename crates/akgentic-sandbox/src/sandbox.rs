@@ -13,7 +13,7 @@ use crate::requests::{Describe, Ready, Running, Sandboxed, StartRun, StartedRun,
 use crate::run::{Outcome, Run};
 
 /// How long a run may wait to be started: for a backend that is tried again.
-const START_WAIT: Duration = Duration::from_secs(60);
+const START_WAIT: Duration = Duration::from_mins(1);
 
 /// A handle to the sandbox actor of a workspace; cheap to clone, does not keep it alive.
 #[derive(Clone, Debug)]

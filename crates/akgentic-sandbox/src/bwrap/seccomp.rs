@@ -2,6 +2,7 @@
 
 /// Makes the filter; nothing on a processor it is not known for.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[expect(clippy::unnecessary_wraps, reason = "other processors have none")]
 pub(super) fn filter() -> Option<Vec<u8>> {
     Some(program::assemble())
 }

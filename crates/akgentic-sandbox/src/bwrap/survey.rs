@@ -77,9 +77,10 @@ pub(super) fn survey(root: &Root) -> Survey {
                         found.outward.push(path);
                     }
                 }
-                FileType::Directory if is_repository => found.repositories.push(path),
+                FileType::Directory | FileType::RegularFile if is_repository => {
+                    found.repositories.push(path);
+                }
                 FileType::Directory => todo.push(path),
-                FileType::RegularFile if is_repository => found.repositories.push(path),
                 FileType::RegularFile => {}
                 FileType::Fifo => found.special.push((path, "FIFO")),
                 FileType::Socket => found.special.push((path, "socket")),

@@ -128,6 +128,6 @@ mod tests {
         assert_eq!(read(first), Setup { init: Some((7, 9)), exit_code: None });
         let both = format!("{first}{{ \"exit-code\": 3 }}\n");
         assert_eq!(read(&both), Setup { init: Some((7, 9)), exit_code: Some(3) });
-        assert_eq!(read(&first[..20]), Setup::default());
+        assert_eq!(read("{ \"child-pid\": 7, \"mn"), Setup::default());
     }
 }

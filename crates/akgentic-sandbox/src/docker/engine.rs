@@ -1,6 +1,7 @@
 //! What is asked of a container engine, and how a container is brought up.
 
-use std::path::{Path, PathBuf};
+use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use futures_util::future::BoxFuture;
 use sha2::{Digest as _, Sha256};
@@ -142,15 +143,20 @@ pub async fn bring_up(
 }
 
 fn hex(bytes: &[u8], digits: usize) -> String {
-    let all: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    all.chars().take(digits).collect()
+    let mut all = String::new();
+    for byte in bytes {
+        let _infallible = write!(all, "{byte:02x}");
+    }
+    all.truncate(digits);
+    all
 }
 
+#[cfg(feature = "docker")]
 /// A specification for `directory`, owned by `user`.
 pub(crate) fn spec(
     name: String,
     image: String,
-    directory: &Path,
+    directory: &std::path::Path,
     user: (u32, u32),
     options: &super::Docker,
 ) -> ContainerSpec {

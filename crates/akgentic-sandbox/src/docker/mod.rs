@@ -1,6 +1,12 @@
 //! `docker`: commands in a container of the workspace's own.
 
+#[cfg(feature = "docker")]
+mod archive;
+#[cfg(feature = "docker")]
+mod client;
 mod engine;
+#[cfg(feature = "docker")]
+mod session;
 
 use std::sync::Arc;
 
@@ -26,11 +32,13 @@ pub struct Docker {
     pub network: Network,
     /// What a run may use.
     pub limits: Limits,
+    /// The image, in place of the one [`IMAGE_VARIABLE`] names.
+    pub image: Option<String>,
 }
 
 impl Default for Docker {
     fn default() -> Self {
-        Self { network: Network::None, limits: Limits::default() }
+        Self { network: Network::None, limits: Limits::default(), image: None }
     }
 }
 
@@ -43,18 +51,38 @@ impl Backend for Docker {
         Some(30)
     }
 
+    #[cfg(feature = "docker")]
+    fn probe(&self) -> BoxFuture<'_, Result<String, BackendError>> {
+        Box::pin(async {
+            client::Client::connect(&self.limits).await?;
+            Ok("the container engine answers".to_owned())
+        })
+    }
+
+    #[cfg(feature = "docker")]
+    fn start(&self, place: Place) -> BoxFuture<'_, Result<Arc<dyn Session>, BackendError>> {
+        let options = self.clone();
+        Box::pin(async move {
+            let session = session::DockerSession::start(&options, place).await?;
+            Ok(Arc::new(session) as Arc<dyn Session>)
+        })
+    }
+
+    #[cfg(not(feature = "docker"))]
     fn probe(&self) -> BoxFuture<'_, Result<String, BackendError>> {
         Box::pin(async { Err(not_built()) })
     }
 
+    #[cfg(not(feature = "docker"))]
     fn start(&self, _: Place) -> BoxFuture<'_, Result<Arc<dyn Session>, BackendError>> {
         Box::pin(async { Err(not_built()) })
     }
 }
 
+#[cfg(not(feature = "docker"))]
 fn not_built() -> BackendError {
     BackendError::Unsupported(
-        "this program was built without the feature `docker` of akgentic-sandbox".to_owned(),
+        "this program was built without the feature `docker`; add it: akgentic-sandbox = { features = [\"docker\"] }".to_owned(),
     )
 }
 

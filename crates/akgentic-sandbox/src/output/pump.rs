@@ -21,7 +21,8 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    fn add(&self, bytes: usize, limit: Option<u64>) {
+    /// Counts a piece of either stream.
+    pub(crate) fn add(&self, bytes: usize, limit: Option<u64>) {
         let before = self.total.fetch_add(bytes as u64, Ordering::Relaxed);
         if limit.is_some_and(|limit| before + bytes as u64 > limit) {
             self.exceeded.notify_one();

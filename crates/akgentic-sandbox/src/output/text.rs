@@ -120,10 +120,11 @@ mod tests {
 
     #[test]
     fn field_d04_cuts_stand_at_line_ends_and_tell_the_count() {
-        let lines: String = (0..1000).map(|n| format!("line {n}\n")).collect();
+        let lines: Vec<String> = (0..1000).map(|n| format!("line {n}\n")).collect();
+        let lines = lines.concat();
         let text = kept(lines.as_bytes(), 1000, 1000).text(200);
         let (start, rest) = text.split_once("[... ").expect("a notice");
-        let (notice, end) = rest.split_once("\n").expect("a line");
+        let (notice, end) = rest.split_once('\n').expect("a line");
         assert!(start.ends_with('\n') && lines.starts_with(start));
         assert!(lines.ends_with(end) && end.starts_with("line "));
         let left_out = lines.len() - start.len() - end.len();

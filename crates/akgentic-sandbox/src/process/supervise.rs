@@ -17,10 +17,10 @@ use crate::output::{Flow, Output, Stream, pump};
 use crate::run::{Ended, Run, STOPPED, TIMED_OUT};
 
 /// How long output is awaited after the command itself has ended.
-const DRAIN: Duration = Duration::from_millis(150);
+pub(crate) const DRAIN: Duration = Duration::from_millis(150);
 
 /// How long the rest of the output and the child's status are awaited once everything was killed.
-const REST: Duration = Duration::from_secs(1);
+pub(crate) const REST: Duration = Duration::from_secs(1);
 
 /// How a supervised child ended.
 #[derive(Debug)]
@@ -120,7 +120,7 @@ pub(crate) async fn supervise(
 }
 
 /// Does `work` while the output is read.
-async fn with<R, T>(reading: &mut R, work: impl Future<Output = T>) -> T
+pub(crate) async fn with<R, T>(reading: &mut R, work: impl Future<Output = T>) -> T
 where
     R: FusedFuture<Output = ()> + Unpin,
 {
@@ -135,7 +135,7 @@ where
 }
 
 /// Reads what is left, for a while.
-async fn drain(reading: &mut (impl FusedFuture<Output = ()> + Unpin), within: Duration) {
+pub(crate) async fn drain(reading: &mut (impl FusedFuture<Output = ()> + Unpin), within: Duration) {
     if !reading.is_terminated() && timeout(within, reading).await.is_err() {
         tracing::debug!("the output of a run was still open when its reading ended");
     }

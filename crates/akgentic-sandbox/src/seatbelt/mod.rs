@@ -115,7 +115,7 @@ impl Seatbelt {
             .map_err(|error| BackendError::system("the policy was not written", &error))?;
         let prefix: Vec<OsString> = vec![PROGRAM.into(), "-f".into(), file.into()];
         let session = session.wrapped(prefix, |enforcement| {
-            enforcement.backend = "seatbelt".to_owned();
+            "seatbelt".clone_into(&mut enforcement.backend);
             enforcement.files = Measure::full(
                 "policy: writes only in the workspace and a private directory; everything but credential places can be read",
             );

@@ -71,7 +71,7 @@ impl Backend for Unisolated {
 }
 
 struct Mac {
-    is_mac: bool,
+    is_ours: bool,
     has_program: bool,
     answer: String,
     probed: AtomicBool,
@@ -80,7 +80,7 @@ struct Mac {
 
 impl SeatbeltHost for Mac {
     fn is_macos(&self) -> bool {
-        self.is_mac
+        self.is_ours
     }
 
     fn has_program(&self) -> bool {
@@ -106,7 +106,7 @@ pub(crate) fn auto_mode(case: &Case) -> Result<(), String> {
     known_keys("input", input, &known)?;
     let yes = |key: &str| input[key].as_bool().unwrap_or(false);
     let host = Arc::new(Mac {
-        is_mac: input["os"] == "Darwin",
+        is_ours: input["os"] == "Darwin",
         has_program: yes("sandbox_exec"),
         answer: input["seatbelt_probe"].as_str().unwrap_or("ok").to_owned(),
         probed: AtomicBool::new(false),

@@ -7,7 +7,7 @@ use akgentic_sandbox::{
     bwrap_command_line, split,
 };
 use akgentic_testkit::{Case, known_keys, same};
-use serde_json::{Value, json};
+use serde_json::json;
 
 pub(crate) fn allowlist(case: &Case) -> Result<(), String> {
     known_keys("input", &case.input, &["cmd"])?;
@@ -125,6 +125,5 @@ fn limits(case: &Case) -> Result<(), String> {
             return Err(format!("{wanted} is not among {ours:?}"));
         }
     }
-    let _platform: &Value = &case.input["platform"];
-    Ok(())
+    known_keys("input", &case.input, &["fn", "platform"])
 }

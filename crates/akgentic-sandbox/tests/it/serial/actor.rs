@@ -15,7 +15,7 @@ use crate::parts::{bash, command, processes_with, unlikely};
 
 const WAIT: Duration = Duration::from_secs(20);
 
-async fn team() -> (ActorSystem, ActorRef<Orchestrator>) {
+fn team() -> (ActorSystem, ActorRef<Orchestrator>) {
     let system = ActorSystem::new();
     let team = system
         .create_team(BaseConfig::new("@Team", "Orchestrator"), Origin::default())
@@ -30,7 +30,7 @@ async fn sandbox(team: &ActorRef<Orchestrator>, config: SandboxConfig) -> Sandbo
 #[tokio::test(flavor = "multi_thread")]
 async fn a_workspace_has_one_sandbox_and_one_mode() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (_system, team) = team().await;
+    let (_system, team) = team();
     let config = SandboxConfig::of("local", "t", Some("w")).at(folder.path());
     let first = sandbox(&team, config.clone()).await;
     let second = sandbox(&team, config.clone()).await;
@@ -51,7 +51,7 @@ async fn a_workspace_has_one_sandbox_and_one_mode() {
 #[tokio::test(flavor = "multi_thread")]
 async fn field_d12_a_run_is_stopped_by_its_id_and_seen_meanwhile() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (_system, team) = team().await;
+    let (_system, team) = team();
     let config = SandboxConfig::of("local", "t", None).at(folder.path());
     let sandbox = sandbox(&team, config).await;
     let mut run = sandbox.start(bash("echo up; sleep 60")).await.expect("started");
@@ -76,7 +76,7 @@ async fn field_d12_a_run_is_stopped_by_its_id_and_seen_meanwhile() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_ends_with_its_team_and_with_its_caller() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (_system, team) = team().await;
+    let (_system, team) = team();
     let config = SandboxConfig::of("local", "t", None).at(folder.path());
     let sandbox = sandbox(&team, config).await;
     let mark = unlikely(5001);
@@ -121,7 +121,7 @@ impl Backend for Late {
 #[tokio::test]
 async fn a_start_that_failed_is_told_and_tried_again() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (_system, team) = team().await;
+    let (_system, team) = team();
     let registry = Registry::standard();
     registry.register(Arc::new(Late(AtomicBool::new(false))));
     let config = SandboxConfig::of("late", "t", None).at(folder.path());

@@ -2,5 +2,8 @@
 
 mod actor;
 mod bwrap;
+#[cfg(feature = "docker")]
+mod docker;
 mod local;
 mod output;
+mod plain_user;
