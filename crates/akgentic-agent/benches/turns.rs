@@ -34,7 +34,7 @@ impl ModelSource for Lines {
 
 struct Team {
     system: ActorSystem,
-    team: akgentic_core::ActorRef<Orchestrator>,
+    lead: akgentic_core::ActorRef<Orchestrator>,
     /// Messages of agents, as they are recorded.
     sent: Arc<Semaphore>,
 }
@@ -53,11 +53,11 @@ async fn team() -> Team {
     };
     team.subscribe(Arc::new(watch)).await.unwrap();
     team.create_actor::<HumanProxy>(BaseConfig::new("@Human", "Human")).await.unwrap();
-    Team { system, team, sent }
+    Team { system, lead: team, sent }
 }
 
 async fn agent(team: &Team, name: &str) -> akgentic_core::ActorRef<BaseAgent> {
-    team.team.create_and_wait::<BaseAgent>(AgentConfig::new(name, "Agent", "Hi.")).await.unwrap()
+    team.lead.create_and_wait::<BaseAgent>(AgentConfig::new(name, "Agent", "Hi.")).await.unwrap()
 }
 
 async fn wait(team: &Team, count: u64) {
@@ -75,7 +75,7 @@ fn turns(c: &mut Criterion) {
         b.iter_custom(|n| {
             runtime.block_on(async {
                 let world = team().await;
-                let human = world.team.get_team_member("@Human").await.unwrap().unwrap();
+                let human = world.lead.get_team_member("@Human").await.unwrap().unwrap();
                 let mut total = Duration::ZERO;
                 let mut left = n;
                 while left > 0 {
@@ -101,15 +101,16 @@ fn turns(c: &mut Criterion) {
         b.iter_custom(|n| {
             runtime.block_on(async {
                 let world = team().await;
-                let ping = agent(&world, "@Ping").await;
-                let pong = agent(&world, "@Pong").await;
+                let one = agent(&world, "@Ping").await;
+                let other = agent(&world, "@Pong").await;
                 let begun = Instant::now();
-                pong.address()
-                    .send(ping.address(), AgentMessage::new(Intent::Response, "go"))
+                other
+                    .address()
+                    .send(one.address(), AgentMessage::new(Intent::Response, "go"))
                     .unwrap();
                 wait(&world, n + 1).await;
                 let took = begun.elapsed();
-                ping.address().dismiss(Duration::from_secs(5)).await.unwrap();
+                one.address().dismiss(Duration::from_secs(5)).await.unwrap();
                 world.system.shutdown(Duration::from_secs(5)).await;
                 took
             })
@@ -127,7 +128,7 @@ fn turns(c: &mut Criterion) {
                     let mut agents = Vec::with_capacity(1000);
                     for number in 0..1000 {
                         let config = AgentConfig::new(format!("@A{number}"), "Agent", "Hi.");
-                        agents.push(world.team.create_actor::<BaseAgent>(config).await.unwrap());
+                        agents.push(world.lead.create_actor::<BaseAgent>(config).await.unwrap());
                     }
                     for agent in &agents {
                         agent.address().wait_started(Duration::from_secs(10)).await.unwrap();

@@ -98,7 +98,10 @@ impl Filesystem {
     pub fn read(&self, path: &str) -> Result<Vec<u8>, FileError> {
         let open = self.open(path)?;
         if open.size > READ_MAX {
-            return Err(FileError::new(path, FileFault::TooLarge { size: open.size, most: READ_MAX }));
+            return Err(FileError::new(
+                path,
+                FileFault::TooLarge { size: open.size, most: READ_MAX },
+            ));
         }
         let mut data = Vec::with_capacity(usize::try_from(open.size).unwrap_or(0).min(RESERVED));
         match open.file.take(open.size).read_to_end(&mut data) {

@@ -214,23 +214,25 @@ async fn a_capped_history_keeps_roster_and_states() {
     assert_eq!(team.get_states().await.expect("states").len(), 1);
 }
 
+struct Blocks(std::sync::Mutex<std::sync::mpsc::Receiver<()>>);
+
+impl Subscriber for Blocks {
+    fn on_message(&self, _: &Arc<Message>) -> akgentic_core::orchestrator::Watched {
+        Ok(())
+    }
+
+    fn on_stop(&self, _: uuid::Uuid) -> akgentic_core::orchestrator::Watched {
+        // Until the test lets go.
+        let _gone = self.0.lock().expect("lock").recv().is_err();
+        Ok(())
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_subscriber_that_blocks_does_not_make_a_stop_endless() {
     let (system, team) = a_team().await;
     let (let_go, blocked) = std::sync::mpsc::channel::<()>();
     let blocked = std::sync::Mutex::new(blocked);
-    struct Blocks(std::sync::Mutex<std::sync::mpsc::Receiver<()>>);
-    impl Subscriber for Blocks {
-        fn on_message(&self, _: &Arc<Message>) -> akgentic_core::orchestrator::Watched {
-            Ok(())
-        }
-
-        fn on_stop(&self, _: uuid::Uuid) -> akgentic_core::orchestrator::Watched {
-            // Until the test lets go.
-            let _gone = self.0.lock().expect("lock").recv().is_err();
-            Ok(())
-        }
-    }
     team.subscribe(Arc::new(Blocks(blocked))).await.expect("subscribed");
     let begun = std::time::Instant::now();
     let stopped = team.stop(std::time::Duration::from_millis(100)).await;
