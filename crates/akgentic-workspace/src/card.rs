@@ -79,7 +79,8 @@ capabilities: [
 ]);
 
 impl Default for WorkspaceTool {
-    /// Everything but `workspace_exec`, in a workspace named after the team.
+    /// Asks for every tool but `workspace_exec`, in a workspace named after the team. What this
+    /// version does not have is told by the warnings of the bound tools.
     fn default() -> Self {
         Self {
             workspace_id: None,
@@ -105,7 +106,7 @@ impl Default for WorkspaceTool {
 }
 
 impl WorkspaceTool {
-    /// Everything but `workspace_exec`, in the folder at `path`.
+    /// Like the default card, in the folder at `path`, which is created when it is missing.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { root: Some(path.into()), ..Self::default() }
     }
