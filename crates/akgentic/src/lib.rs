@@ -7,6 +7,8 @@ pub use akgentic_tool_core as tool;
 pub use akgentic_agent as agent;
 #[cfg(feature = "llm")]
 pub use akgentic_llm as llm;
+#[cfg(feature = "sandbox")]
+pub use akgentic_sandbox as sandbox;
 #[cfg(feature = "team")]
 pub use akgentic_team as team;
 #[cfg(feature = "workspace")]
@@ -22,6 +24,8 @@ pub fn register() {
     agent::register();
     #[cfg(feature = "llm")]
     llm::register();
+    #[cfg(feature = "sandbox")]
+    sandbox::register();
     #[cfg(feature = "team")]
     team::register();
     #[cfg(feature = "workspace")]
