@@ -1,6 +1,6 @@
 //! The journal: a git history of the tree, kept beside it and off everybody's path.
 //!
-//! One thread records what [`Journal::announce`] and [`Journal::record`] hand over, in that order.
+//! One thread records what [`Journal::announce`] and [`Announced::record`] hand over, in that order.
 //! Before it records a change, it looks for changes from outside and records them as such. Nothing
 //! here can refuse or delay a change for long; when recording fails too often, the journal is off
 //! for a while and says why.
