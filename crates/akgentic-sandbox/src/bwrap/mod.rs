@@ -85,8 +85,8 @@ impl Backend for Bwrap {
     fn start(&self, place: Place) -> BoxFuture<'_, Result<Arc<dyn Session>, BackendError>> {
         let options = self.clone();
         Box::pin(async move {
-            session::trial(&options).await?;
             let session = session::BwrapSession::start(options, &place.directory).await?;
+            session.try_out().await?;
             Ok(Arc::new(session) as Arc<dyn Session>)
         })
     }

@@ -24,8 +24,6 @@ pub(super) struct Plan<'a> {
     pub program: &'a Path,
     pub network: Network,
     pub parts: &'a [Part],
-    /// Laid over `/proc`.
-    pub over_proc: &'a [Part],
     pub temporary: u64,
     /// Whether there is a filter on system calls.
     pub filtered: bool,
@@ -33,8 +31,6 @@ pub(super) struct Plan<'a> {
     pub read_only: &'a [(PathBuf, PathBuf)],
     /// Bounds that are set inside.
     pub limits: &'a [Limit],
-    /// Whether a program is there that gives the command a session of its own.
-    pub has_setsid: bool,
 }
 
 /// The command line of bwrap for a command in a folder of the workspace.
@@ -44,7 +40,7 @@ pub(super) fn arguments(plan: &Plan<'_>, folder: &str, argv: &[String]) -> Vec<O
     macro_rules! add {
         ($($word:expr),* $(,)?) => { add(&[$(std::ffi::OsStr::new($word)),*]) };
     }
-    add!("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts");
+    add!("--as-pid-1", "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts");
     add!("--unshare-cgroup-try");
     if plan.network == Network::None {
         add!("--unshare-net");
@@ -57,8 +53,10 @@ pub(super) fn arguments(plan: &Plan<'_>, folder: &str, argv: &[String]) -> Vec<O
     }
     add!("--clearenv", "--setenv", "PATH", PATH, "--setenv", "HOME", "/tmp");
     add!("--setenv", "LANG", "C.UTF-8");
-    add!("--proc", "/proc", "--dev", "/dev");
-    for part in plan.over_proc.iter().chain(plan.parts) {
+    // A root behind the commands, even without any capability, could write to much of /proc by
+    // ownership alone. bwrap covers what looks writable to itself, and that check does not see this.
+    add!("--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev");
+    for part in plan.parts {
         match part {
             Part::Bind { from, to } => add!("--ro-bind", from, to),
             Part::Link { target, at } => add!("--symlink", target, at),
@@ -80,15 +78,15 @@ fn folder_inside(folder: &str) -> String {
     if folder.is_empty() { WORKSPACE.to_owned() } else { format!("{WORKSPACE}/{folder}") }
 }
 
-/// What runs inside as the parent of the command.
+/// What runs inside as the first process and the parent of the command.
 ///
 /// It sets the bounds that count per user, gives what the command left behind a moment to finish
-/// writing, and hands on the exit code. Its own remarks about signals go nowhere.
+/// writing, and hands on the exit code; with its end the kernel ends the rest. Its own remarks about
+/// signals go nowhere.
 fn script(plan: &Plan<'_>) -> String {
     let limits = shell_lines(plan.limits);
-    let start = if plan.has_setsid { "setsid " } else { "" };
     format!(
-        "{limits}exec 9>&2 2>/dev/null\n(exec 2>&9 9>&-; exec {start}\"$@\")\nstatus=$?\nset -- /proc/[0-9]*\n[ $# -le 2 ] || sleep 0.15\nexit $status"
+        "{limits}exec 9>&2 2>/dev/null\n(exec 2>&9 9>&-; exec \"$@\")\nstatus=$?\nset -- /proc/[0-9]*\n[ $# -le 1 ] || sleep 0.15\nexit $status"
     )
 }
 

@@ -35,10 +35,8 @@ pub(super) struct BwrapSession {
     root: Root,
     private: TempDir,
     parts: Vec<Part>,
-    over_proc: Vec<Part>,
     filter: Option<PathBuf>,
     inside_limits: Vec<Limit>,
-    has_setsid: bool,
     enforcement: Enforcement,
     next: AtomicU64,
 }
@@ -66,8 +64,6 @@ impl BwrapSession {
             let private = tempfile::Builder::new().prefix("akgentic-bwrap-").tempdir()?;
             fs::create_dir(private.path().join("empty"))?;
             let parts = view::system(&options.visible, private.path())?;
-            let is_root = rustix::process::geteuid().is_root();
-            let over_proc = if is_root { view::over_proc()? } else { Vec::new() };
             let filter = match seccomp::filter() {
                 None => None,
                 Some(program) => {
@@ -76,23 +72,19 @@ impl BwrapSession {
                     Some(path)
                 }
             };
-            Ok((private, parts, over_proc, filter))
+            Ok((private, parts, filter))
         };
-        let (private, parts, over_proc, filter) =
+        let (private, parts, filter) =
             prepared().map_err(|error| BackendError::system("the view of the system", &error))?;
         let inside_limits = options.limits.processes.map(Limit::Processes).into_iter().collect();
         let enforcement = report(&options, filter.is_some());
-        let has_setsid =
-            ["/usr/bin/setsid", "/bin/setsid"].iter().any(|path| Path::new(path).exists());
         Ok(Self {
             options,
             root,
             private,
             parts,
-            over_proc,
             filter,
             inside_limits,
-            has_setsid,
             enforcement,
             next: AtomicU64::new(0),
         })
@@ -186,17 +178,31 @@ impl BwrapSession {
         })
     }
 
+    /// Runs a command that does nothing, confined as every other.
+    pub(super) async fn try_out(&self) -> Result<(), BackendError> {
+        let failed = |error: &dyn std::fmt::Display| BackendError::ProbeFailed(error.to_string());
+        let Some(command) = AllowedCommand::trusted(["true"]) else {
+            return Err(failed(&"there is no command"));
+        };
+        let run = self.execute(Run::new(command).within(PROBE_TIMEOUT));
+        let outcome = run.await.map_err(|error| failed(&error))?;
+        if outcome.exit_code != 0 || outcome.ended != Ended::Exited {
+            let said = outcome.result(400);
+            let text = format!("exit code {}: {}", said.exit_code, said.stderr.trim_end());
+            return Err(failed(&text));
+        }
+        Ok(())
+    }
+
     fn plan<'a>(&'a self, read_only: &'a [(PathBuf, PathBuf)]) -> Plan<'a> {
         Plan {
             program: &self.options.program,
             network: self.options.network,
             parts: &self.parts,
-            over_proc: &self.over_proc,
             temporary: self.options.limits.temporary,
             filtered: self.filter.is_some(),
             read_only,
             limits: &self.inside_limits,
-            has_setsid: self.has_setsid,
         }
     }
 
@@ -312,22 +318,13 @@ fn report(options: &Bwrap, filtered: bool) -> Enforcement {
     }
 }
 
-/// Runs a command that does nothing, confined as every other.
+/// Starts a session in an empty workspace and tries it out.
 pub(super) async fn trial(options: &Bwrap) -> Result<String, BackendError> {
-    let failed = |error: &dyn std::fmt::Display| BackendError::ProbeFailed(error.to_string());
-    let program = &options.program;
-    let folder = tempfile::tempdir().map_err(|error| failed(&error))?;
+    let folder = tempfile::tempdir();
+    let folder = folder.map_err(|error| BackendError::ProbeFailed(error.to_string()))?;
     let session = BwrapSession::start(options.clone(), folder.path()).await?;
-    let Some(command) = AllowedCommand::trusted(["true"]) else {
-        return Err(failed(&"there is no command"));
-    };
-    let run = session.execute(Run::new(command).within(PROBE_TIMEOUT));
-    let outcome = run.await.map_err(|error| failed(&error))?;
-    if outcome.exit_code != 0 || outcome.ended != Ended::Exited {
-        let said = outcome.result(400);
-        return Err(failed(&format!("exit code {}: {}", said.exit_code, said.stderr.trim_end())));
-    }
-    Ok(format!("{} runs confined commands", program.display()))
+    session.try_out().await?;
+    Ok(format!("{} runs confined commands", session.options.program.display()))
 }
 
 /// The program's own path; a bare name is looked for where the host looks for programs.

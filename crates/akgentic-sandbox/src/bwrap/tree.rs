@@ -64,13 +64,11 @@ impl BwrapTree {
 }
 
 impl Tree for BwrapTree {
-    /// Asks the command and everything it started; not the shell that waits for it.
+    /// Asks the command and everything it started; not the first process, which waits for them.
     fn terminate(&self) {
         let Some((init, _held)) = self.init() else { return };
         let table = proc::since(init);
-        let all = proc::below(init, &table);
-        let waiting = all.iter().filter(|entry| entry.parent == init).map(|entry| entry.pid).min();
-        for entry in all.iter().filter(|entry| Some(entry.pid) != waiting) {
+        for entry in proc::below(init, &table) {
             let same = |pid| proc::entry(pid).is_some_and(|now| now.session == entry.session);
             if let Some(process) = Process::open(entry.pid, same) {
                 process.signal(Signal::TERM);

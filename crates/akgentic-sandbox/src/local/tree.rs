@@ -36,6 +36,15 @@ impl LocalTree {
     fn hunt(&self, signal: Signal) -> bool {
         use crate::process::proc::{self, Process};
 
+        if let Some(group) = &self.group {
+            // Nothing leaves the group, so what it holds is all there is.
+            if signal == Signal::KILL {
+                group.kill();
+            } else {
+                group.signal(signal);
+            }
+            return !group.is_empty();
+        }
         let table = proc::since(self.leader);
         let below = proc::below(self.leader, &table);
         let mut left = false;
@@ -55,7 +64,7 @@ impl LocalTree {
                 left = true;
             }
         }
-        left || self.group.as_ref().is_some_and(|group| !group.is_empty())
+        left
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -74,10 +83,6 @@ impl Tree for LocalTree {
 
     fn kill(&self) {
         self.signal_group(Signal::KILL);
-        #[cfg(target_os = "linux")]
-        if let Some(group) = &self.group {
-            group.kill();
-        }
         self.hunt(Signal::KILL);
     }
 
@@ -85,10 +90,6 @@ impl Tree for LocalTree {
         Box::pin(async move {
             let hunting = async {
                 while self.hunt(Signal::KILL) {
-                    #[cfg(target_os = "linux")]
-                    if let Some(group) = &self.group {
-                        group.kill();
-                    }
                     tokio::time::sleep(AGAIN).await;
                 }
             };

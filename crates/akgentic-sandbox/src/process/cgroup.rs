@@ -11,6 +11,9 @@ use rustix::process::{Pid, Signal};
 use crate::enforcement::{Enforcement, Measure};
 use crate::limits::Limits;
 
+/// Names of groups start so; the process that made them follows.
+const PREFIX: &str = "akgentic-run-";
+
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// Where groups can be made; looked for once.
@@ -63,7 +66,7 @@ impl Hierarchy {
     /// Makes a group with these bounds.
     pub(crate) fn group(&self, limits: &Limits) -> io::Result<Group> {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("akgentic-run-{}-{number}", std::process::id());
+        let name = format!("{PREFIX}{}-{number}", std::process::id());
         let mut group = Group { directories: Vec::new(), kill_file: None };
         let pids_max = limits.processes.map_or("max".to_owned(), |count| count.to_string());
         match self {
@@ -171,6 +174,20 @@ fn mount_point(mounts: &str, is_meant: impl Fn(&str, &str) -> bool) -> Option<Pa
     })
 }
 
+/// Removes groups of processes that are gone without having removed them.
+fn sweep(parent: &Path) {
+    let Ok(entries) = fs::read_dir(parent) else { return };
+    for entry in entries.filter_map(Result::ok) {
+        let name = entry.file_name();
+        let owner = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next());
+        if owner.is_some_and(|pid| !Path::new("/proc").join(pid).exists())
+            && let Err(error) = fs::remove_dir(entry.path())
+        {
+            tracing::debug!(%error, group = %entry.path().display(), "control group not removed");
+        }
+    }
+}
+
 /// Whether groups below bound processes and memory, switching that on where it is ours to do.
 fn usable_unified(parent: &Path) -> io::Result<()> {
     let file = parent.join("cgroup.subtree_control");
@@ -193,6 +210,7 @@ fn usable(parent: &Path, file: &str) -> io::Result<()> {
     fs::create_dir(&trial)?;
     let found = trial.join(file).exists();
     fs::remove_dir(&trial)?;
+    sweep(parent);
     if found { Ok(()) } else { Err(io::Error::other(format!("groups here have no {file}"))) }
 }
 
@@ -227,9 +245,14 @@ impl Group {
         if self.kill_file.as_ref().is_some_and(|file| fs::write(file, "1").is_ok()) {
             return;
         }
+        self.signal(Signal::KILL);
+    }
+
+    /// Signals everything in it.
+    pub(crate) fn signal(&self, signal: Signal) {
         for pid in self.members() {
             // It may have ended meanwhile.
-            let _gone = rustix::process::kill_process(pid, Signal::KILL).is_err();
+            let _gone = rustix::process::kill_process(pid, signal).is_err();
         }
     }
 

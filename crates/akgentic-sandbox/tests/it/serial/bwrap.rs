@@ -23,7 +23,7 @@ mount -o remount,bind,rw /usr && echo remounted
 touch /usr/x && echo wrote usr
 touch /etc/x && echo wrote etc
 touch /x && echo wrote root
-cat /proc/1/environ | tr '\0' '\n' | grep -v -x -e 'PATH=[a-z/:]*' -e 'PWD=/' -e 'SHLVL=[0-9]*' -e '_=[a-z/]*' && echo read environ
+cat /proc/1/environ | tr '\0' '\n' | grep -v -x -e 'PATH=[a-z/:]*' -e 'PWD=[a-z/]*' -e 'HOME=/tmp' -e 'LANG=C.UTF-8' -e 'SHLVL=[0-9]*' -e '_=[a-z/]*' && echo read environ
 cat /etc/shadow && echo read shadow
 ls /home /root /var 2>/dev/null && echo saw homes
 unshare -r true && echo namespace
@@ -32,8 +32,8 @@ mknod n b 8 0 && echo device
 chroot . /bin/true && echo chroot
 hostname other && echo hostname
 for f in sys/kernel/core_pattern sys/kernel/hostname sysrq-trigger mtrr irq/default_smp_affinity; do (: >>/proc/$f) && echo wrote $f; done
-cat /proc/kmsg /proc/vmallocinfo /proc/slabinfo /proc/timer_list | grep -a . && echo kernel
-kill -0 1 && test $(cat /proc/1/comm) != bwrap && echo host process
+cat /proc/kmsg /proc/kcore /dev/mem | head -c 10 | grep -a . && echo kernel
+kill -0 1 && test $(cat /proc/1/comm) != sh && echo host process
 python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)' && echo raw socket
 python3 -c 'import socket; socket.socket(40, socket.SOCK_STREAM)' && echo vsock
 python3 -c 'import fcntl; fcntl.ioctl(0, 0x5412, b"x")' && echo typed

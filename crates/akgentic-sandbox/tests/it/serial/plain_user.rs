@@ -17,7 +17,7 @@ fn again_as_a_plain_user(module: &str) {
     let answer = Command::new("setpriv")
         .args(["--reuid=12345", "--regid=12345", "--clear-groups"])
         .arg(&program)
-        .args([module, "--test-threads=1"])
+        .args([module, "--test-threads=1", "--nocapture"])
         .current_dir(folder.path())
         .env("HOME", folder.path())
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
