@@ -49,12 +49,21 @@ impl Ending {
     }
 }
 
-/// Ends everything when a run is dropped.
-struct KillOnDrop<'a>(&'a dyn Tree);
+/// Ends everything when a run is dropped in the middle.
+struct KillOnDrop<'a>(Option<&'a dyn Tree>);
+
+impl KillOnDrop<'_> {
+    /// Nothing is left, and the numbers of what was there may come to mean something else.
+    fn disarm(mut self) {
+        self.0 = None;
+    }
+}
 
 impl Drop for KillOnDrop<'_> {
     fn drop(&mut self) {
-        self.0.kill();
+        if let Some(tree) = self.0 {
+            tree.kill();
+        }
     }
 }
 
@@ -68,7 +77,7 @@ pub(crate) async fn supervise(
     run: &Run,
     grace: Duration,
 ) -> io::Result<Ending> {
-    let guard = KillOnDrop(tree);
+    let guard = KillOnDrop(Some(tree));
     let flow = Flow::default();
     let mut out = pump(Stream::Stdout, &run.output, run.spill.clone());
     let mut err = pump(Stream::Stderr, &run.output, run.spill.clone());
@@ -115,7 +124,7 @@ pub(crate) async fn supervise(
     if !gone {
         tracing::error!("processes of a sandboxed run are left after they were killed");
     }
-    drop(guard);
+    guard.disarm();
     Ok(Ending { status, ended, stdout: out.finish(), stderr: err.finish(), gone })
 }
 
