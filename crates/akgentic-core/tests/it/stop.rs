@@ -36,6 +36,17 @@ async fn a_child_is_down_before_its_parent_says_so() {
 }
 
 #[tokio::test]
+async fn children_stop_in_the_order_they_were_made() {
+    let (_system, team) = a_team().await;
+    let parent = team.create_actor::<Member>(BaseConfig::new("@p", "P")).await.expect("parent");
+    for name in ["@first", "@second", "@third"] {
+        parent.ask(Hire(name)).await.expect("hired");
+    }
+    assert!(parent.address().stop(WAIT).await.expect("stops"));
+    assert_eq!(stops_recorded(&team).await, ["@first", "@second", "@third", "@p"]);
+}
+
+#[tokio::test]
 async fn tool_actors_stop_last_and_one_after_the_other() {
     let (_system, team) = a_team().await;
     let stops = Records::of(&team).await;
