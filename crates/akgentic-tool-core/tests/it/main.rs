@@ -6,6 +6,8 @@ mod cards;
 #[cfg(test)]
 mod commands;
 #[cfg(test)]
+mod context;
+#[cfg(test)]
 mod deferred;
 #[cfg(test)]
 mod host;
