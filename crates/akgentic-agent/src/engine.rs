@@ -14,7 +14,7 @@ use akgentic_llm::{
 };
 use akgentic_team::{HireMember, TeamManagement, TeamTool};
 use akgentic_tool_core::{
-    AnyCard, BoundTools, CarriedState, CommandError, MarkerScan, Observer, ToolFactory,
+    AnyCard, BindError, BoundTools, CarriedState, CommandError, MarkerScan, Observer, ToolFactory,
     ToolStateCell,
 };
 use jiff::ZonedDateTime;
@@ -24,7 +24,7 @@ use crate::errors::actor_error;
 use crate::message::{AgentMessage, Intent, LlmRenderable};
 use crate::model_source::ModelSource;
 
-/// How long the cards of an agent may take to be bound.
+/// How long the cards of an agent may take to be bound and to give their system prompts.
 const BIND_BUDGET: Duration = Duration::from_mins(1);
 
 /// Label of commands that belong to the agent itself.
@@ -62,11 +62,16 @@ impl Engine {
             .with::<dyn TeamManagement>(Arc::new(NoHooks))
             .build();
         let factory = ToolFactory::new(with_default_cards(&config.tools)).owner(OWNER);
+        let ready = async {
+            let tools = factory.bind(&observer).await?;
+            let prompts = tools.render_system_prompts().await;
+            Ok::<_, BindError>((tools, prompts))
+        };
         let cancel = ctx.cancellation().clone();
-        let tools = tokio::select! {
+        let (tools, prompts) = tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(actor_error(RunError::Cancelled)),
-            bound = tokio::time::timeout(BIND_BUDGET, factory.bind(&observer)) => {
+            bound = tokio::time::timeout(BIND_BUDGET, ready) => {
                 bound.map_err(|_| {
                     let text = format!("the cards were not ready in {} s", BIND_BUDGET.as_secs());
                     ActorError::new("StartFailed", text)
@@ -75,7 +80,8 @@ impl Engine {
         };
         tools.announce(&observer)?;
         let backstory = Arc::new(Mutex::new(state.backstory.clone()));
-        let react = react_agent(config, &backstory, &tools, ctx).await?;
+        let prompts = system_prompts(&backstory, &tools, prompts).map_err(actor_error)?;
+        let react = react_agent(config, prompts, &tools, ctx)?;
         Ok(Self { state, observer, tools, react, scan: MarkerScan::default(), backstory })
     }
 
@@ -235,9 +241,9 @@ fn with_default_cards(cards: &[AnyCard]) -> Vec<AnyCard> {
     all
 }
 
-async fn react_agent(
+fn react_agent(
     config: &AgentConfig,
-    backstory: &Arc<Mutex<String>>,
+    prompts: SystemPrompts,
     tools: &BoundTools,
     ctx: &Context,
 ) -> Result<ReactAgent, ActorError> {
@@ -254,23 +260,24 @@ async fn react_agent(
         .run_limits(config.run_usage_limits.clone())
         .agent_limits(config.agent_usage_limits.clone())
         .tools(tools.tools().to_vec())
-        .system_prompts(system_prompts(backstory, tools).await.map_err(actor_error)?)
+        .system_prompts(prompts)
         .build()
         .map_err(actor_error)?;
     react.subscribe_context(Arc::new(Announcer(ctx.handle())));
     Ok(react)
 }
 
-async fn system_prompts(
+/// The agent's own prompts, then those of its cards with the texts they gave.
+fn system_prompts(
     backstory: &Arc<Mutex<String>>,
     tools: &BoundTools,
+    texts: Vec<String>,
 ) -> Result<SystemPrompts, RunError> {
     let mut prompts = SystemPrompts::default();
     let backstory = Arc::clone(backstory);
     prompts.add("agent_backstory", move || Some(lock(&backstory).clone()))?;
     prompts.add("current_date", || Some(format!("Today is {}.", ZonedDateTime::now().date())))?;
-    for prompt in tools.system_prompts() {
-        let text = prompt.render().await;
+    for (prompt, text) in tools.system_prompts().iter().zip(texts) {
         prompts.add(prompt.name(), move || Some(text.clone()))?;
     }
     Ok(prompts)

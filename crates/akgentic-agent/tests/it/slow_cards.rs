@@ -6,17 +6,28 @@ use std::time::Duration;
 
 use akgentic_agent::{AgentConfig, BaseAgent};
 use akgentic_core::message::ErrorMessage;
-use akgentic_tool_core::{BindError, BoundCard, Command, Observer, ToolCard, ToolError, tool_card};
+use akgentic_tool_core::{
+    BindError, BoundCard, Command, Observer, SystemPrompt, ToolCard, ToolError, tool_card,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::world::{Answers, Records, World, silence};
 
-/// Never gets ready, or offers a command that never ends.
+/// Where a card is slow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+enum Slow {
+    #[default]
+    Binding,
+    Prompt,
+    Command,
+}
+
+/// Never gets ready, or offers a system prompt or a command that never ends.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 struct SlowTool {
-    binds: bool,
+    slow: Slow,
 }
 tool_card!(SlowTool = "agent.it.SlowTool");
 
@@ -26,10 +37,13 @@ impl ToolCard for SlowTool {
         _: &'a Observer,
     ) -> Pin<Box<dyn Future<Output = Result<BoundCard, BindError>> + Send + 'a>> {
         Box::pin(async move {
-            if !self.binds {
+            if self.slow == Slow::Binding {
                 std::future::pending::<()>().await;
             }
             let mut bound = BoundCard::new();
+            if self.slow == Slow::Prompt {
+                bound.system_prompts.push(SystemPrompt::new("slow", std::future::pending));
+            }
             bound.commands.push(Command::new("hang", "Never ends.", |(): ()| async {
                 std::future::pending::<()>().await;
                 Ok::<Option<String>, ToolError>(None)
@@ -53,26 +67,28 @@ async fn world() -> World {
     World::new(Answers::default().role("Helper", |_, _| silence())).await
 }
 
-fn config(binds: bool) -> AgentConfig {
+fn config(slow: Slow) -> AgentConfig {
     let mut config = AgentConfig::new("@Helper", "Helper", "You help.");
-    config.tools = vec![SlowTool { binds }.into()];
+    config.tools = vec![SlowTool { slow }.into()];
     config
 }
 
 #[tokio::test(start_paused = true)]
 async fn cards_that_are_not_ready_in_a_minute_fail_the_start() {
-    let world = world().await;
-    world.team.create_actor::<BaseAgent>(config(false)).await.expect("created");
-    tokio::time::sleep(Duration::from_mins(1)).await;
-    world.records.wait(|records| !errors(records).is_empty()).await;
-    let told = errors(&world.records);
-    assert!(told[0].1.contains("the cards were not ready in 60 s"), "{told:?}");
+    for slow in [Slow::Binding, Slow::Prompt] {
+        let world = world().await;
+        world.team.create_actor::<BaseAgent>(config(slow)).await.expect("created");
+        tokio::time::sleep(Duration::from_mins(1)).await;
+        world.records.wait(|records| !errors(records).is_empty()).await;
+        let told = errors(&world.records);
+        assert!(told[0].1.contains("the cards were not ready in 60 s"), "{slow:?}: {told:?}");
+    }
 }
 
 #[tokio::test]
 async fn a_command_ends_with_its_agent() {
     let world = world().await;
-    let helper = world.configured(config(true)).await;
+    let helper = world.configured(config(Slow::Command)).await;
     world.human_says("@Helper", "/hang").await;
     tokio::time::sleep(Duration::from_millis(100)).await;
     let gone = helper.address().dismiss(Duration::from_secs(5)).await.expect("gone in time");
