@@ -2,9 +2,12 @@
 
 use akgentic_core::prelude::*;
 use akgentic_tool_core::{
-    AnyCard, BindError, BindWarning, Channel, Exposure, LoadCardError, Observer, ObserverError,
-    Offers, ToolCall, ToolFactory, load_card, load_cards,
+    AnyCard, BindError, BindWarning, BoundCard, BoxFuture, Channel, Content, Exposure,
+    LoadCardError, Media, Observer, ObserverError, Offers, Part, SystemPrompt, ToolCall, ToolCard,
+    ToolFactory, load_card, load_cards, tool_card,
 };
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::parts::{Gate, ProbeParam, ProbeTool, WAIT, World, gate, probe};
@@ -226,4 +229,42 @@ async fn a_system_provides_capabilities_to_everybody() {
     let host = world.host(vec![probe()], akgentic_tool_core::Capabilities::default()).await;
     assert!(host.call("prefer", json!({})).await.is_ok());
     world.end().await;
+}
+
+/// Offers two system prompts.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+struct Prompted {}
+tool_card!(Prompted = "it.Prompted");
+
+impl ToolCard for Prompted {
+    fn bind<'a>(&'a self, _: &'a Observer) -> BoxFuture<'a, Result<BoundCard, BindError>> {
+        Box::pin(async {
+            let mut bound = BoundCard::new();
+            bound.system_prompts.push(SystemPrompt::text("rules", "Be brief."));
+            bound.system_prompts.push(SystemPrompt::new("place", || async { "Here.".to_owned() }));
+            Ok(bound)
+        })
+    }
+}
+
+#[tokio::test]
+async fn system_prompts_have_names_and_are_rendered_in_order() {
+    let observer = Observer::unattached().build();
+    let tools = ToolFactory::new(vec![Prompted {}.into()]).bind(&observer).await.unwrap();
+    assert_eq!(tools.offers().system_prompts, ["rules", "place"]);
+    assert_eq!(tools.render_system_prompts().await, ["Be brief.", "Here."]);
+}
+
+#[test]
+fn media_are_written_as_base64_and_shown_by_size() {
+    let parts = vec![Part::Text("see".into()), Part::Media(Media::new(*b"\x89PNG", "image/png"))];
+    let content = Content::from(parts);
+    let written = json!(["see", {"data": "iVBORw==", "media_type": "image/png"}]);
+    assert_eq!(serde_json::to_value(&content).unwrap(), written);
+    assert_eq!(serde_json::from_value::<Content>(written).unwrap(), content);
+    assert_eq!(content.to_string(), "see\n[image/png, 4 bytes]");
+    assert_eq!(content.as_text(), None);
+    assert_eq!(format!("{:?}", content.parts[1]), "Media(Media(image/png, 4 bytes))");
+    let broken = json!([{"data": "?", "media_type": "image/png"}]);
+    assert!(serde_json::from_value::<Content>(broken).is_err());
 }
