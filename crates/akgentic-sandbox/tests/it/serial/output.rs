@@ -70,34 +70,3 @@ async fn the_whole_output_is_in_a_file_that_has_a_cap() {
     let text = outcome.stdout.text(500);
     assert!(text.contains("the first 3000 bytes are in runs/b.stdout"), "{text}");
 }
-
-/// Resident memory of this process that no file backs, in KiB.
-fn own_memory() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").expect("a status");
-    let line = status.lines().find(|line| line.starts_with("RssAnon:")).expect("a line");
-    line.split_ascii_whitespace().nth(1).expect("a number").parse().expect("a number")
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn field_d01_a_flood_takes_at_most_a_mebibyte() {
-    let stage = Stage::local().await;
-    // What the first run brings up stays up.
-    for _ in 0..2 {
-        stage.bash("head -c 3000000 /dev/zero | tee /dev/stderr").await;
-    }
-    let before = own_memory();
-    let mut most = 0;
-    let run = stage.run(bash("head -c 300000000 /dev/zero | tee /dev/stderr"));
-    let mut run = std::pin::pin!(run);
-    let outcome = loop {
-        tokio::select! {
-            outcome = &mut run => break outcome,
-            () = tokio::time::sleep(Duration::from_millis(5)) => most = most.max(own_memory()),
-        }
-    };
-    assert_eq!(outcome.stdout.total() + outcome.stderr.total(), 600_000_000);
-    let _text = outcome.result(64 << 10);
-    let grown = most.max(own_memory()).saturating_sub(before);
-    println!("600 MB of output took {grown} KiB");
-    assert!(grown <= 1024, "{grown} KiB");
-}
