@@ -102,6 +102,9 @@ macro_rules! payload {
 /// snapshot: function)`. `base` is the way to the flattened `BaseConfig`, without it the type has
 /// to be `AsRef` and `AsMut` of it; `extends` names the configuration type it derives from when
 /// that is not `BaseConfig`.
+///
+/// A field that nobody should edit says so in its schema with
+/// `#[schemars(extend("readOnly" = true))]`.
 #[macro_export]
 macro_rules! config {
     ($ty:ty = $path:literal

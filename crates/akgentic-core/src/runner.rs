@@ -18,7 +18,7 @@ use crate::dispatch::Outcome;
 use crate::error::{ActorError, Severity};
 use crate::message::{
     ErrorMessage, Message, NotificationMessage, ProcessedMessage, ReceivedMessage,
-    StateChangedMessage, StopMessage, WarningMessage,
+    StateChangedMessage, StopMessage, StopRecursively, WarningMessage,
 };
 use crate::state::{AnyState, StateSlot};
 use crate::system::ActorSystem;
@@ -253,6 +253,12 @@ impl Runner {
                 self.cell().let_records_catch_up().await;
                 self.turn(message, reply).await;
             }
+            Entry::Value(value, reply) if value.downcast::<StopRecursively>().is_some() => {
+                self.begin_stop().await;
+                if let Some(reply) = reply {
+                    answer(reply, Ok(Outcome::done()));
+                }
+            }
             Entry::Value(value, reply) => {
                 let outcome = guarded(self.actor.receive_value(value, &mut self.ctx)).await;
                 if matches!(outcome, Ok(Outcome::Decline)) {
@@ -270,15 +276,17 @@ impl Runner {
                     self.log(&error);
                 }
             }
-            Entry::StopRequest => {
-                self.checkpoint();
-                self.cell().set_stopping();
-                if let Err(error) = guarded(self.actor.stop(&mut self.ctx)).await {
-                    self.report_failure(&error);
-                    self.ctx.stop_now();
-                }
-            }
+            Entry::StopRequest => self.begin_stop().await,
             Entry::Stop | Entry::StopNow => {}
+        }
+    }
+
+    async fn begin_stop(&mut self) {
+        self.checkpoint();
+        self.cell().set_stopping();
+        if let Err(error) = guarded(self.actor.stop(&mut self.ctx)).await {
+            self.report_failure(&error);
+            self.ctx.stop_now();
         }
     }
 

@@ -6,9 +6,11 @@
 )]
 
 mod clock;
+mod logs;
 mod owners;
 mod vectors;
 
 pub use clock::{FakeClock, block_on};
+pub use logs::Logs;
 pub use owners::{OWNERS, owner_of};
 pub use vectors::{Case, Replay, Suite, cases, known_keys, same, vectors};

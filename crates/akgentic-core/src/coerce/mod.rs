@@ -7,6 +7,7 @@
 
 mod compile;
 mod error;
+mod escape;
 mod exact;
 mod marker;
 mod node;
@@ -61,23 +62,28 @@ impl Options {
 #[derive(Debug)]
 pub struct Coercer {
     tree: node::Tree,
+    has_maps: bool,
 }
 
 impl Coercer {
     /// Compiles a JSON schema. What it cannot understand accepts anything.
     pub fn new(schema: &Value) -> Self {
-        Self { tree: node::Tree::compile(schema) }
+        Self::from_tree(node::Tree::compile(schema))
+    }
+
+    fn from_tree(tree: node::Tree) -> Self {
+        Self { has_maps: escape::has_maps(&tree), tree }
     }
 
     /// Accepts anything and reads what it holds.
     pub(crate) fn any() -> Self {
-        Self { tree: node::Tree::of(node::Node::Any) }
+        Self::from_tree(node::Tree::of(node::Node::Any))
     }
 
     /// Accepts any type of a family.
     pub(crate) fn family(kind: Kind, default: Option<&'static str>) -> Self {
         let default = default.map(str::to_owned);
-        Self { tree: node::Tree::of(node::Node::Family { kind, default }) }
+        Self::from_tree(node::Tree::of(node::Node::Family { kind, default }))
     }
 
     /// Compiles the schema of a Rust type.

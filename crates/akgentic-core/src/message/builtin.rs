@@ -185,6 +185,13 @@ pub struct ClosedNotification {
 payload!(ClosedNotification = "akgentic.core.messages.orchestrator.ClosedNotification",
     aliases: ["akgentic.core.messages.ClosedNotification"]);
 
+/// A value that makes the actor it is told stop, its children first: for whoever can reach an actor
+/// with data alone. In Rust, [`ActorAddress::request_stop`] is shorter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StopRecursively {}
+payload!(StopRecursively = "akgentic.core.messages.orchestrator.StopRecursively",
+    aliases: ["akgentic.core.messages.StopRecursively"], snapshot: no_addresses);
+
 /// Payload: the team is about to stop.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TeamStoppingEvent {}

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::{
     ADDRESS_KEY, BYTES_KEY, DICT_KEY, LoadError, MODEL_KEY, Record, TYPE_KEY, Timestamp, TypePath,
-    WireType, load_value, prepared,
+    WireType, is_reserved_key, load_value, prepared,
 };
 use crate::address::ActorAddress;
 use crate::message::Message;
@@ -171,8 +171,7 @@ impl AnyMap {
     }
 
     fn is_reserved(&self) -> bool {
-        const RESERVED: [&str; 5] = [MODEL_KEY, ADDRESS_KEY, BYTES_KEY, TYPE_KEY, DICT_KEY];
-        RESERVED.iter().any(|key| self.0.contains_key(*key))
+        self.0.keys().any(|key| is_reserved_key(key))
     }
 }
 

@@ -54,6 +54,11 @@ pub const TYPE_KEY: &str = "__type__";
 /// Makes a map the list of pairs of a map that holds a reserved key itself.
 pub const DICT_KEY: &str = "__dict__";
 
+/// Whether a key of a map means something to the wire format.
+pub(crate) fn is_reserved_key(key: &str) -> bool {
+    matches!(key, MODEL_KEY | ADDRESS_KEY | BYTES_KEY | TYPE_KEY | DICT_KEY)
+}
+
 /// What the macros of this crate expand to; not for direct use.
 #[doc(hidden)]
 pub mod private {

@@ -9,7 +9,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::MODEL_KEY;
+use super::snapshot::is_copying;
+use super::{MODEL_KEY, registry};
 
 /// A Rust type with a stable name on the wire.
 ///
@@ -91,6 +92,11 @@ impl<T: WireType> Record for T {
             let text = format!("{} is not written as an object", T::PATH);
             return Err(serde::ser::Error::custom(text));
         };
+        if !is_copying()
+            && let Some(entry) = registry().get(T::PATH).filter(|it| it.is::<T>())
+        {
+            fields = entry.escape_maps(fields);
+        }
         fields.shift_remove(MODEL_KEY);
         fields.values_mut().for_each(markers_last);
         Ok(fields)

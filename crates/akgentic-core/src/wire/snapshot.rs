@@ -20,6 +20,7 @@ pub type AddressResolver =
 thread_local! {
     static SEEN: Cell<Seen> = const { Cell::new(Seen { any: false, live: false }) };
     static UNCOPIED: Cell<bool> = const { Cell::new(false) };
+    static COPYING: Cell<bool> = const { Cell::new(false) };
     static RESOLVER: RefCell<Option<AddressResolver>> = const { RefCell::new(None) };
 }
 
@@ -60,7 +61,7 @@ pub fn snapshot_addresses<T: WireType>(value: &T) -> Option<T> {
     if !has_live_addresses(value) {
         return None;
     }
-    let written = serde_json::to_value(value)
+    let written = written_for_copy(value)
         .map_err(|error| FieldError::whole("value_error", error.to_string(), Value::Null).into());
     written
         .and_then(prepared::build)
@@ -95,7 +96,7 @@ fn hydrate<T: Serialize + DeserializeOwned>(
     class: &str,
     resolver: AddressResolver,
 ) -> Result<T, LoadError> {
-    let written = serde_json::to_value(value)
+    let written = written_for_copy(value)
         .map_err(|error| LoadError::rule(class, error.to_string(), Value::Null))?;
     let _restore = Restore(RESOLVER.replace(Some(resolver)));
     prepared::build_document(class, || prepared::build(written))
@@ -105,6 +106,23 @@ fn hydrate<T: Serialize + DeserializeOwned>(
 pub fn load_resolving(value: Value, resolver: AddressResolver) -> Result<AnyValue, LoadError> {
     let _restore = Restore(RESOLVER.replace(Some(resolver)));
     load_value(value)
+}
+
+/// What is read back at once, without coercion, and so is written without escapes.
+fn written_for_copy<T: Serialize>(value: &T) -> serde_json::Result<Value> {
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            COPYING.set(self.0);
+        }
+    }
+    let _restore = Restore(COPYING.replace(true));
+    serde_json::to_value(value)
+}
+
+/// Whether what is being written is read back at once.
+pub(super) fn is_copying() -> bool {
+    COPYING.get()
 }
 
 /// Puts the resolver of the outer call back in force.

@@ -105,6 +105,16 @@ impl TypeEntry {
         outcome
     }
 
+    /// Escapes the typed maps that hold reserved keys.
+    pub(crate) fn escape_maps(&self, fields: Map<String, Value>) -> Map<String, Value> {
+        let mut value = Value::Object(fields);
+        self.compiled().coercer.escape_maps(&mut value);
+        match value {
+            Value::Object(fields) => fields,
+            _ => Map::new(),
+        }
+    }
+
     /// Whether the body of this message type has a field that is named like one of the header.
     pub(crate) fn overrides_header(&self, key: &str) -> bool {
         self.compiled().body_fields.iter().any(|field| field == key)

@@ -1,6 +1,6 @@
 //! Inboxes that are full.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use akgentic_core::SystemOptions;
@@ -90,6 +90,77 @@ async fn a_team_stops_although_its_orchestrator_is_overloaded() {
     team.stop(WAIT).await.expect("stops");
     assert!(begun.elapsed() < Duration::from_secs(1), "in order, not by its grace");
     assert!(system.shutdown(WAIT).await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_end_of_the_grace_reaches_a_full_orchestrator() {
+    let (system, team) = a_small_team(4);
+    let (hung, gate) = Waiting::member(&team, "@b").await;
+    let member = team.create_actor::<Member>(BaseConfig::new("@m", "M")).await.expect("member");
+    let change = act(|this, _| {
+        Box::pin(async {
+            this.seen.texts.push("to publish at the stop".to_owned());
+            Ok(())
+        })
+    });
+    member.ask(change).await.expect("alive");
+    hung.address().tell(text("hang")).expect("told");
+    gate.entered().await;
+    // A subscriber keeps the orchestrator busy from the moment its first member stops.
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let released = Mutex::new(released);
+    let (tell_busy, busy) = tokio::sync::oneshot::channel();
+    let tell_busy = Mutex::new(Some(tell_busy));
+    let stuck = move |record: &Arc<Message>| {
+        if record.class_name() == "StateChangedMessage"
+            && let Some(tell_busy) = tell_busy.lock().expect("whole").take()
+        {
+            let _told = tell_busy.send(()).is_ok();
+            let _end = released.lock().expect("whole").recv_timeout(WAIT).is_err();
+        }
+    };
+    team.subscribe(Arc::new(stuck)).await.expect("subscribed");
+    let grace = Duration::from_millis(200);
+    let stopped = team.clone();
+    let mut stopping = tokio::spawn(async move { stopped.stop(grace).await });
+    busy.await.expect("a member stops");
+    assert!(fill(team.address()) <= 4);
+    // The grace passes while the orchestrator can neither run nor take anything.
+    assert!(tokio::time::timeout(grace * 3, &mut stopping).await.is_err(), "it is stuck");
+    assert!(matches!(team.get_team().await, Err(CallError::Overloaded(_))));
+    drop(release);
+    stopping.await.expect("no panic").expect("the team is down");
+    assert!(!team.address().is_alive());
+    gate.open(1);
+    system.shutdown(WAIT).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn handlers_that_block_starve_nobody() {
+    let (system, team) = a_team().await;
+    let mut release = Vec::new();
+    let mut blocked = Vec::new();
+    for name in ["@1", "@2", "@3", "@4", "@5"] {
+        let member = team.create_actor::<Member>(BaseConfig::new(name, "M")).await.expect("member");
+        let (open, wait) = std::sync::mpsc::channel::<()>();
+        release.push(open);
+        let block = act(move |_, _| {
+            Box::pin(async move {
+                let block = move || wait.recv_timeout(WAIT).is_err();
+                let blocking = tokio::task::spawn_blocking(block).await;
+                blocking.map_err(|error| ActorError::new("RuntimeError", error.to_string()))
+            })
+        });
+        blocked.push(tokio::spawn(async move { member.ask(block).await }));
+    }
+    let free = team.create_actor::<Member>(BaseConfig::new("@free", "M")).await.expect("member");
+    free.address().ask(text("hello"), WAIT).await.expect("answers meanwhile");
+    assert!(blocked.iter().all(|call| !call.is_finished()), "they still block");
+    drop(release);
+    for call in blocked {
+        assert!(call.await.expect("no panic").expect("answered"));
+    }
+    system.shutdown(WAIT).await;
 }
 
 /// Answers every message, for ever.

@@ -3,16 +3,20 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use akgentic_core::message::{ErrorMessage, NotificationMessage, StateChangedMessage};
+use akgentic_core::message::{
+    ErrorMessage, NotificationMessage, StateChangedMessage, StopRecursively,
+};
 use akgentic_core::orchestrator::HistoryFilter;
 use akgentic_core::prelude::*;
 use akgentic_core::state::StateSlot;
-use akgentic_core::wire::WireType as _;
+use akgentic_core::wire::{AnyValue, WireType as _};
+use akgentic_testkit::Logs;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::json;
 
-use crate::parts::{Member, Records, Report, WAIT, a_team, text};
+use crate::parts::{Hire, Member, Records, Report, WAIT, a_team, act, text};
+use crate::restore::{logged, restored};
 
 /// A state that knows a colleague, or cannot be written.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -188,6 +192,120 @@ async fn a_state_with_a_live_address_is_published_as_a_snapshot() {
 }
 
 #[tokio::test]
+async fn an_address_in_a_restored_state_leads_to_the_member_of_the_new_team() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("team.jsonl");
+    let (system, team) = a_team().await;
+    logged(&path, &team).await;
+    let keeper = team.create_actor::<Keeper>(BaseConfig::new("@k", "K")).await.expect("member");
+    let friend = team.create_actor::<Member>(BaseConfig::new("@m", "M")).await.expect("member");
+    keeper.ask(Befriend(friend.address().clone())).await.expect("alive");
+    team.get_team().await.expect("drained");
+    system.shutdown(WAIT).await;
+
+    let (system, back, _) = restored(&path).await;
+    let member = |name: &'static str| {
+        let team = back.team.clone();
+        async move { team.get_team_member(name).await.expect("asked").expect("a member") }
+    };
+    let keeper = ActorRef::<Keeper>::new(&member("@k").await).expect("typed");
+    let (_, found) = keeper.ask(Update(json!({}))).await.expect("alive");
+    let found = found.expect("a friend");
+    assert!(found.is_live() && found.is_alive() && found == member("@m").await);
+    found.ask(text("hello"), WAIT).await.expect("it answers");
+    system.shutdown(WAIT).await;
+}
+
+#[tokio::test]
+async fn what_changed_between_turns_is_published_at_the_stop() {
+    for by_value in [false, true] {
+        let (_system, team) = a_team().await;
+        let records = Records::of(&team).await;
+        let member = team.create_actor::<Member>(BaseConfig::new("@m", "M")).await.expect("member");
+        let change = act(|this, _| {
+            Box::pin(async {
+                this.seen.texts.push("between turns".to_owned());
+                Ok(())
+            })
+        });
+        member.ask(change).await.expect("alive");
+        team.get_team().await.expect("drained");
+        assert_eq!(records.classes_of("@m"), ["StartMessage", "StateChangedMessage"]);
+        if by_value {
+            let told = AnyValue::record(StopRecursively {});
+            member.address().tell_value(told).expect("told");
+        }
+        assert!(member.address().stop(WAIT).await.is_ok());
+        team.get_team().await.expect("drained");
+        assert_eq!(
+            records.classes_of("@m"),
+            ["StartMessage", "StateChangedMessage", "StateChangedMessage", "StopMessage"]
+        );
+        let all = records.all();
+        let last = all.iter().rev().find_map(|record| record.body::<StateChangedMessage>());
+        assert_eq!(last.expect("a state").state.to_json()["texts"], json!(["between turns"]));
+    }
+}
+
+#[tokio::test]
+async fn a_told_stop_value_stops_the_children_first() {
+    let (_system, team) = a_team().await;
+    let records = Records::of(&team).await;
+    let parent = team.create_actor::<Member>(BaseConfig::new("@p", "P")).await.expect("member");
+    let child = parent.ask(Hire("@c")).await.expect("child");
+    let told = AnyValue::record(StopRecursively {});
+    parent.address().ask_value(told, WAIT).await.expect("answered");
+    assert!(parent.address().stop(WAIT).await.is_ok());
+    assert!(!child.is_alive());
+    team.get_team().await.expect("drained");
+    let stops: Vec<String> = records
+        .all()
+        .iter()
+        .filter(|record| record.class_name() == "StopMessage")
+        .filter_map(|record| Some(record.sender.as_ref()?.name().to_owned()))
+        .collect();
+    assert_eq!(stops, ["@c", "@p"]);
+}
+
+/// A payload with an address that cannot be copied: its own reading refuses it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+struct Fussy {
+    to: ActorAddress,
+    #[serde(deserialize_with = "never")]
+    word: String,
+}
+payload!(Fussy = "it.Fussy");
+
+fn never<'de, D: Deserializer<'de>>(_: D) -> Result<String, D::Error> {
+    Err(serde::de::Error::custom("not readable"))
+}
+
+#[tokio::test]
+async fn a_record_that_cannot_be_copied_is_shown_without_its_body() {
+    let (_system, team) = a_team().await;
+    let logs = Logs::capture();
+    let records = Records::of(&team).await;
+    let member = team.create_actor::<Member>(BaseConfig::new("@m", "M")).await.expect("member");
+    let to = member.address().clone();
+    let tell = act(move |_, ctx| {
+        Box::pin(async move {
+            ctx.notify_event(AnyValue::record(Fussy { to, word: "w".into() }));
+            ctx.notify_event("plain");
+            Ok(())
+        })
+    });
+    member.ask(tell).await.expect("alive");
+    team.get_team().await.expect("drained");
+    let classes = records.classes_of("@m");
+    assert_eq!(classes.last(), Some(&"EventMessage"), "{classes:?}");
+    assert!(classes.contains(&"Message"), "the header is shown: {classes:?}");
+    let written = |record: &Arc<Message>| serde_json::to_string(&**record).expect("written");
+    assert!(records.all().iter().all(|record| !written(record).contains("Fussy")));
+    assert!(records.all().iter().all(|record| record.snapshot().is_none()), "nothing live leaks");
+    assert_eq!(logs.count(&["ERROR", "cannot be copied", "it.Fussy"]), 1, "{:?}", logs.lines());
+}
+
+#[tokio::test]
 async fn states_are_not_in_the_history_but_the_last_one_is_known() {
     let (_system, team) = a_team().await;
     let member = team.create_actor::<Member>(BaseConfig::new("@m", "M")).await.expect("member");
@@ -222,7 +340,7 @@ fn count_copy(_: &Counted) -> Option<Counted> {
 #[tokio::test]
 async fn nothing_is_copied_while_nobody_watches() {
     let (_system, team) = a_team().await;
-    let event = || EventMessage { event: akgentic_core::wire::AnyValue::record(Counted {}) };
+    let event = || EventMessage { event: AnyValue::record(Counted {}) };
     team.emit_message(event()).await.expect("emitted");
     assert_eq!(COPIES.load(Ordering::Relaxed), 0);
     let watch = |_: &Arc<Message>| WATCHED.store(true, Ordering::Relaxed);

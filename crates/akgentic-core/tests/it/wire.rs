@@ -5,9 +5,14 @@ use akgentic_core::message::{EventMessage, StartMessage, UserMessage, load_messa
 use akgentic_core::wire::{AddressResolver, Dyn, Family, Kind, Record, hydrate_addresses};
 use akgentic_core::wire::{
     AnyMap, AnyValue, LoadError, Timestamp, WireType as _, dump, fingerprint, load, load_record,
-    load_value,
+    load_value, registry,
 };
-use akgentic_core::{AgentCard, AnyConfig, BaseConfig, Message, family_member, payload, wire_type};
+use akgentic_core::{
+    ActorAddress, AgentCard, AnyConfig, BaseConfig, Message, config, family_member, payload,
+    wire_type,
+};
+use akgentic_testkit::Logs;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -110,6 +115,70 @@ fn every_path_of_a_type_leads_to_it() {
 }
 
 #[test]
+fn a_former_path_is_reported_when_it_is_used() {
+    let logs = Logs::capture();
+    for path in ["it.Parcel", "it.short.Parcel", "it.old.Parcel"] {
+        load(json!({"__model__": path, "weight": 4})).unwrap();
+    }
+    assert_eq!(logs.count(&["WARN", "deprecated class path"]), 1, "{:?}", logs.lines());
+    assert_eq!(logs.count(&["it.old.Parcel", "it.Parcel"]), 1);
+}
+
+#[test]
+fn an_unmarked_map_that_loses_fields_is_reported() {
+    let start = |config: Value| json!({"__model__": StartMessage::PATH, "config": config});
+    let logs = Logs::capture();
+    load_message(start(json!({"name": "@a"}))).unwrap();
+    assert_eq!(logs.lines(), Vec::<String>::new());
+    load_message(start(json!({"name": "@a", "prompt": "lost"}))).unwrap();
+    assert_eq!(logs.count(&["WARN", "lost fields", "/config"]), 1, "{:?}", logs.lines());
+}
+
+#[test]
+fn the_registry_knows_paths_fields_and_schemas() {
+    let parcel = registry().get("it.short.Parcel").unwrap();
+    assert_eq!((parcel.path(), parcel.kind()), ("it.Parcel", Kind::Payload));
+    assert_eq!(parcel.field_names().collect::<Vec<_>>(), ["weight", "labels", "free"]);
+    let message = registry().get(UserMessage::PATH).unwrap();
+    let fields: Vec<&str> = message.field_names().collect();
+    assert!(fields.contains(&"content") && fields.contains(&"parent_id"), "{fields:?}");
+    let fixed = registry().get("it.Fixed").unwrap().schema();
+    assert_eq!(fixed["properties"]["limit"]["readOnly"], true);
+    assert_eq!(fixed["properties"]["note"].get("readOnly"), None);
+    let loaded = load(json!({"__model__": "it.Fixed", "limit": "3"})).unwrap();
+    assert_eq!(loaded.downcast::<Fixed>().map(|fixed| fixed.limit), Some(3));
+}
+
+/// A configuration with a field that is not for editing.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+struct Fixed {
+    #[serde(flatten)]
+    base: BaseConfig,
+    #[schemars(extend("readOnly" = true))]
+    limit: u32,
+    note: String,
+}
+config!(Fixed = "it.Fixed", base: base);
+
+#[test]
+fn an_ordered_set_is_written_in_one_order_and_read_in_any() {
+    let loaded = |names: Value| {
+        let loaded = load(json!({"__model__": "it.Crew", "names": names})).unwrap();
+        (loaded.to_json(), fingerprint(loaded.downcast::<Crew>().unwrap()))
+    };
+    let crew = loaded(json!(["c", "a", "b", "a"]));
+    assert_eq!(crew.0["names"], json!(["a", "b", "c"]));
+    assert_eq!(crew, loaded(json!(["b", "c", "a"])));
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+struct Crew {
+    names: BTreeSet<String>,
+}
+payload!(Crew = "it.Crew");
+
+#[test]
 fn a_rule_no_schema_knows_is_located() {
     let misfit = |error: &LoadError| match error {
         LoadError::Invalid { class, errors } => (class.clone(), errors[0].loc.clone()),
@@ -149,6 +218,49 @@ fn user_maps_with_reserved_keys_come_back_as_they_were() {
     }
     let escaped = dump(&AnyValue::from(json!({"__type__": 1}))).unwrap();
     assert_eq!(escaped, json!({"__dict__": [["__type__", 1]]}));
+}
+
+/// Maps of a user in typed fields, in every place where one can stand.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+struct Shelf {
+    labels: BTreeMap<String, String>,
+    counts: Option<BTreeMap<String, BTreeMap<String, i64>>>,
+    boxes: Vec<BoxOf>,
+    free: AnyValue,
+    owner: Option<ActorAddress>,
+}
+payload!(Shelf = "it.Shelf");
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+enum BoxOf {
+    Numbers { by_name: BTreeMap<String, i64> },
+    Nothing,
+}
+
+#[test]
+fn typed_maps_with_reserved_keys_come_back_as_they_were() {
+    for key in ["__model__", "__bytes__", "__type__", "__actor_address__", "__dict__", "plain"] {
+        let counts = |count| BTreeMap::from([(key.to_owned(), count)]);
+        let mut shelf = Shelf {
+            labels: [(key, "it.Gone"), ("a", "b")].map(|(k, v)| (k.into(), v.into())).into(),
+            counts: Some(BTreeMap::from([(key.to_owned(), counts(1))])),
+            boxes: vec![BoxOf::Nothing, BoxOf::Numbers { by_name: counts(2) }],
+            free: AnyValue::Null,
+            owner: None,
+        };
+        shelf.free = AnyValue::record(shelf.clone());
+        let written = AnyValue::record(shelf.clone()).to_json();
+        assert_eq!(load(written).unwrap().downcast::<Shelf>(), Some(&shelf), "{key}");
+        let event = Message::new(EventMessage { event: AnyValue::record(shelf.clone()) });
+        let written = serde_json::from_str(&serde_json::to_string(&event).unwrap()).unwrap();
+        let back = load_message(written).unwrap();
+        let back = back.body::<EventMessage>().unwrap().event.downcast::<Shelf>();
+        assert_eq!(back, Some(&shelf), "{key}");
+        let resolver: AddressResolver = Arc::new(|address| Ok(address.clone()));
+        assert_eq!(hydrate_addresses(&shelf, resolver).unwrap(), shelf, "{key}");
+    }
+    let shelf = json!({"__model__": "it.Shelf", "labels": {"__model__": "it.Gone"}, "boxes": []});
+    assert!(load(shelf).is_err(), "a plain marker still means what it says");
 }
 
 #[test]
