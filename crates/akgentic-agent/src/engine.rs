@@ -27,6 +27,9 @@ use crate::model_source::ModelSource;
 /// How long the cards of an agent may take to be bound and to give their system prompts.
 const BIND_BUDGET: Duration = Duration::from_mins(1);
 
+/// How long the toolsets of an agent may take to connect before a turn.
+const CONNECT_BUDGET: Duration = Duration::from_mins(1);
+
 /// Label of commands that belong to the agent itself.
 const OWNER: &str = "BaseAgent";
 
@@ -38,6 +41,8 @@ pub struct Engine {
     react: ReactAgent,
     scan: MarkerScan,
     backstory: Arc<Mutex<String>>,
+    /// Whether the tools of all toolsets are with the model.
+    connected: bool,
 }
 
 /// Keeps the agent's hooks for the team card; the base agent has none of its own.
@@ -82,7 +87,8 @@ impl Engine {
         let backstory = Arc::new(Mutex::new(state.backstory.clone()));
         let prompts = system_prompts(&backstory, &tools, prompts).map_err(actor_error)?;
         let react = react_agent(config, prompts, &tools, ctx)?;
-        Ok(Self { state, observer, tools, react, scan: MarkerScan::default(), backstory })
+        let (scan, connected) = (MarkerScan::default(), tools.toolsets().is_empty());
+        Ok(Self { state, observer, tools, react, scan, backstory, connected })
     }
 
     /// The agent's published state.
@@ -102,7 +108,8 @@ impl Engine {
 
     /// Puts a message before the model and waits for its output: the only way to the model.
     ///
-    /// A limit that is reached is told to the human once and ends the turn with a warning.
+    /// Toolsets are connected before the first turn; when that fails the turn fails, and the next
+    /// one tries again. A limit that is reached is told to the human once and ends the turn with a warning.
     pub async fn act(
         &mut self,
         message: &Message,
@@ -114,6 +121,7 @@ impl Engine {
             return Err(ActorError::new("TypeError", text));
         };
         let prompt = renderable.rendering(message);
+        self.connect_toolsets(ctx).await?;
         let visible = self.visible_update();
         if let Some(block) = self.tools.updater().compose_update(visible).await {
             self.react.append_user_prompt(block).map_err(actor_error)?;
@@ -176,6 +184,26 @@ impl Engine {
         self.react.restore_context(&events);
         self.scan = MarkerScan::default();
         self.tools.updater().prune();
+    }
+
+    async fn connect_toolsets(&mut self, ctx: &Context) -> Result<(), ActorError> {
+        if self.connected {
+            return Ok(());
+        }
+        let connecting = tokio::time::timeout(CONNECT_BUDGET, self.tools.connect());
+        let tools = tokio::select! {
+            biased;
+            () = ctx.cancellation().cancelled() => return Err(actor_error(RunError::Cancelled)),
+            tools = connecting => tools.map_err(|_| {
+                let text = format!("no connection in {} s", CONNECT_BUDGET.as_secs());
+                ActorError::new("ToolsetUnavailable", text)
+            })?,
+        };
+        let tools =
+            tools.map_err(|error| ActorError::new("ToolsetUnavailable", error.to_string()))?;
+        self.react.set_tools(tools).map_err(actor_error)?;
+        self.connected = true;
+        Ok(())
     }
 
     /// Closes what the cards opened.

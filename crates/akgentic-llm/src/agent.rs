@@ -79,6 +79,13 @@ impl ReactAgent {
         }
     }
 
+    /// Puts other tools in place of those it has, for the runs to come. Two of one name are refused
+    /// and nothing changes.
+    pub fn set_tools(&mut self, tools: impl IntoIterator<Item = Tool>) -> Result<(), RunError> {
+        self.tools = Arc::new(ToolSet::new(tools)?);
+        Ok(())
+    }
+
     /// Runs the agent on a prompt until there is an output.
     ///
     /// Prompts that waited for the first run go in front. Whatever happens, the conversation

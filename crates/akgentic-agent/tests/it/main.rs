@@ -8,6 +8,7 @@ mod failures;
 mod restart;
 #[cfg(test)]
 mod slow_cards;
+mod toolsets;
 #[cfg(test)]
 mod turns;
 #[cfg(test)]

@@ -103,6 +103,11 @@ where
         self.cache.failure(key)
     }
 
+    /// How many pieces of work wait or run.
+    pub fn running(&self) -> usize {
+        self.workers.len()
+    }
+
     /// Starts the work for `key`, unless it runs, is done, or failed not long ago.
     ///
     /// Gives the name of the worker that was started. Work that gives `None` has failed. `A` is the

@@ -3,8 +3,8 @@
 use akgentic_core::prelude::*;
 use akgentic_tool_core::{
     AnyCard, BindError, BindWarning, BoundCard, BoxFuture, Channel, Content, Exposure,
-    LoadCardError, Media, Observer, ObserverError, Offers, Part, SystemPrompt, ToolCall, ToolCard,
-    ToolFactory, load_card, load_cards, tool_card,
+    LoadCardError, Media, Observer, ObserverError, Offers, Part, SystemPrompt, Tool, ToolCall,
+    ToolCard, ToolError, ToolFactory, load_card, load_cards, tool_card,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -267,4 +267,31 @@ fn media_are_written_as_base64_and_shown_by_size() {
     assert_eq!(format!("{:?}", content.parts[1]), "Media(Media(image/png, 4 bytes))");
     let broken = json!([{"data": "?", "media_type": "image/png"}]);
     assert!(serde_json::from_value::<Content>(broken).is_err());
+}
+
+/// What somebody looks for.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Search {
+    /// Words that have to occur.
+    words: String,
+    /// How many results at most.
+    limit: Option<u32>,
+}
+
+#[test]
+fn instructions_leave_the_descriptions_of_parameters_alone() {
+    let tool = || {
+        Tool::new("find", "Finds pages.\n\nGives their titles.", |search: Search, _: ToolCall| {
+            let limit = search.limit.unwrap_or(1).to_string();
+            async move { Ok::<_, ToolError>(search.words + &limit) }
+        })
+    };
+    let plain = tool().definition().clone();
+    let told = tool().with_instructions(Some("Ask first.\n  Then look.")).definition().clone();
+    assert_eq!(told.parameters, plain.parameters);
+    let described = |name: &str| told.parameters["properties"][name]["description"].clone();
+    assert_eq!(described("words"), "Words that have to occur.");
+    assert_eq!(described("limit"), "How many results at most.");
+    let instructions = "\n\nAdditional Instructions:\nAsk first.\n  Then look.";
+    assert_eq!(told.description, format!("{}{instructions}", plain.description));
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use akgentic_core::agent_type;
 use akgentic_core::prelude::*;
+use akgentic_testkit::Logs;
 use akgentic_tool_core::context::PROVIDER_BUDGET;
 use akgentic_tool_core::{
     AnyContextState, ContextProvider, ContextState, ContextUpdater, Observer, ToolStateCell,
@@ -12,7 +13,7 @@ use akgentic_tool_core::{
 };
 use tokio::time::Instant;
 
-use crate::parts::Seen;
+use crate::parts::{Seen, WAIT};
 
 fn seen(name: &str, count: i64) -> ContextProvider {
     ContextProvider::read(name, move || Some(Seen { count }))
@@ -95,4 +96,19 @@ async fn without_a_tool_state_nothing_is_composed_and_nothing_fails() {
         updater.reset();
         updater.prune();
     }
+}
+
+#[tokio::test]
+async fn a_jump_of_the_visible_number_is_reported() {
+    let (system, state) = (ActorSystem::new(), ToolStateCell::default());
+    let observer = observer(&system, Some(&state)).await;
+    let updater = ContextUpdater::new(observer, vec![seen("a", 1)]);
+    let logs = Logs::capture();
+    updater.compose_update(0).await.unwrap();
+    updater.compose_update(2).await;
+    assert_eq!(logs.lines(), Vec::<String>::new(), "one ahead is no jump");
+    updater.compose_update(40).await;
+    assert_eq!(logs.count(&["WARN", "far ahead", "told=2", "visible=40"]), 1, "{:?}", logs.lines());
+    assert_eq!(state.get().context_update_seq, 40);
+    system.shutdown(WAIT).await;
 }

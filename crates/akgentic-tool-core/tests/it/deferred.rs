@@ -4,11 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use akgentic_core::agent_type;
+use akgentic_core::orchestrator::HistoryFilter;
 use akgentic_core::prelude::*;
 use akgentic_tool_core::deferred::{
-    DeferredResultActor, DeferredSource, GetDeferred, RequestDeferred, WorkerCall, poll_deferred,
+    DeferredResultActor, DeferredResults, DeferredSource, GetDeferred, RequestDeferred, Settled,
+    WORKER_BUDGET, WorkerCall, poll_deferred,
 };
 use akgentic_tool_core::{ToolError, deferred_actor};
+use tokio::sync::Semaphore;
 
 use crate::parts::{WAIT, World};
 
@@ -121,5 +125,72 @@ async fn a_worker_that_hangs_is_cut_off() {
     assert!(request(&actor, "hangs", &seen).await.is_some());
     // The work ends with its actor.
     actor.address().stop(WAIT).await.unwrap();
+    world.end().await;
+}
+
+/// An actor that does deferred work beside other things.
+struct Busy {
+    results: DeferredResults<String, String>,
+}
+agent_type!(Busy = "it.Busy");
+
+impl Actor for Busy {
+    type Config = BaseConfig;
+
+    fn create(_: &BaseConfig) -> Result<Self, ActorError> {
+        Ok(Self { results: DeferredResults::new(8, Duration::from_mins(1), WORKER_BUDGET) })
+    }
+}
+
+/// Request: work on this until the semaphore has a permit; gives how many work now.
+struct Work(&'static str, Arc<Semaphore>);
+
+impl Handle<Work> for Busy {
+    type Reply = usize;
+
+    async fn handle(&mut self, work: Work, ctx: &mut Context) -> Result<usize, ActorError> {
+        let Work(key, done) = work;
+        self.results.request::<Self, _, _>(&key.to_owned(), ctx, |_| async move {
+            done.acquire().await.map_err(ToolError::fatal)?.forget();
+            Ok(Some("done".to_owned()))
+        });
+        Ok(self.results.running())
+    }
+}
+
+impl Handle<Settled<String, String>> for Busy {
+    type Reply = ();
+
+    async fn handle(
+        &mut self,
+        settled: Settled<String, String>,
+        _: &mut Context,
+    ) -> Result<(), ActorError> {
+        self.results.settle(settled);
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn finished_workers_are_forgotten_and_leave_no_members_behind() {
+    let world = World::new();
+    let busy = world.team.create_actor::<Busy>(BaseConfig::new("#Busy", "T")).await.unwrap();
+    let done = Arc::new(Semaphore::new(0));
+    let records = world.team.get_messages(HistoryFilter::default()).await.unwrap().len();
+    for (index, key) in ["a", "b", "c"].into_iter().enumerate() {
+        let working = busy.ask(Work(key, Arc::clone(&done))).await.unwrap();
+        assert_eq!(working, index + 1);
+    }
+    done.add_permits(3);
+    let idle = async {
+        // A known key starts nothing, so this only counts.
+        while busy.ask(Work("a", Arc::clone(&done))).await.unwrap() > 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(WAIT, idle).await.expect("they end");
+    assert_eq!(world.team.get_team().await.unwrap().len(), 1, "workers are no members");
+    let after = world.team.get_messages(HistoryFilter::default()).await.unwrap().len();
+    assert_eq!(after, records, "and leave no records");
     world.end().await;
 }

@@ -1,15 +1,19 @@
 //! The tool state: what is kept, what is dropped, what is shared.
 
-use akgentic_core::AnyState;
+use akgentic_core::message::EventMessage;
+use akgentic_core::orchestrator::HistoryFilter;
+use akgentic_core::prelude::*;
 use akgentic_core::state::StateSlot as _;
-use akgentic_core::wire::{AnyValue, Record as _, load};
+use akgentic_core::wire::{AnyValue, Record as _, WireType as _, load};
+use akgentic_core::{AnyState, agent_type};
+use akgentic_testkit::Logs;
 use akgentic_tool_core::host::ToolHostState;
 use akgentic_tool_core::{
     AnyContextState, CarriedState, EventPayload, ToolEvents, ToolState, ToolStateEvent,
 };
 use serde_json::{Value, json};
 
-use crate::parts::Seen;
+use crate::parts::{Seen, World};
 
 fn stored(baselines: &Value) -> Value {
     json!({
@@ -111,4 +115,75 @@ fn an_event_keeps_the_type_of_its_payload() {
     let read = message.body::<ToolStateEvent>().unwrap();
     assert_eq!(read.payload, event.payload);
     assert_eq!(read.payload.downcast::<Seen>().unwrap().count, 5);
+}
+
+/// A tool actor that announces its changes.
+struct Board {
+    events: ToolEvents,
+}
+agent_type!(Board = "it.Board");
+
+impl Actor for Board {
+    type Config = BaseConfig;
+
+    fn create(config: &BaseConfig) -> Result<Self, ActorError> {
+        Ok(Self { events: ToolEvents::new(config.name.as_str()) })
+    }
+}
+
+/// Request: the count is another now, or nothing changed.
+struct Change(Option<i64>);
+
+impl Handle<Change> for Board {
+    type Reply = ();
+
+    async fn handle(&mut self, change: Change, ctx: &mut Context) -> Result<(), ActorError> {
+        self.events.announce(ctx, change.0.map(|count| Seen { count }));
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn changes_are_on_record_before_the_call_returns_and_numbered_without_gaps() {
+    let world = World::new();
+    let board = world.team.create_actor::<Board>(BaseConfig::new("#Board", "ToolActor"));
+    let board = board.await.unwrap();
+    // What somebody who comes late reads.
+    let announced = || async {
+        let filter = HistoryFilter {
+            sender: Some(board.address().agent_id()),
+            event_type: Some(ToolStateEvent::PATH),
+            ..HistoryFilter::default()
+        };
+        let records = world.team.get_messages(filter).await.unwrap();
+        let events = records.iter().map(|record| {
+            let AnyValue::Message(event) = &record.body::<EventMessage>().unwrap().event else {
+                panic!("{record:?}")
+            };
+            let event = event.body::<ToolStateEvent>().unwrap();
+            let count = event.payload.downcast::<Seen>().unwrap().count;
+            (event.tool_id.clone(), event.seq, count)
+        });
+        events.collect::<Vec<_>>()
+    };
+    let event = |seq, count| ("#Board".to_owned(), seq, count);
+    board.ask(Change(Some(5))).await.unwrap();
+    assert_eq!(announced().await, [event(1, 5)]);
+    board.ask(Change(None)).await.unwrap();
+    assert_eq!(announced().await, [event(1, 5)], "nothing changed, nothing is said");
+    board.ask(Change(Some(7))).await.unwrap();
+    assert_eq!(announced().await, [event(1, 5), event(2, 7)]);
+    world.end().await;
+}
+
+#[test]
+fn a_moved_type_is_reported_and_written_back_under_its_new_path() {
+    let logs = Logs::capture();
+    let argument = json!({
+        "__model__": "akgentic.tool.event.CommandArg", "name": "role", "type": "string",
+        "required": true, "description": null,
+    });
+    let loaded = load(argument).unwrap();
+    assert_eq!(logs.count(&["WARN", "akgentic.tool.event.CommandArg"]), 1, "{:?}", logs.lines());
+    assert_eq!(loaded.to_json()["__model__"], "akgentic.tool.core.event.CommandArg");
 }
