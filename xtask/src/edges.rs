@@ -83,6 +83,7 @@ pub(crate) const RULES: &[Rule] = &[
         name: "akgentic-testkit",
         may_use: &["akgentic-core", "akgentic-tool-core", "akgentic-llm"],
     },
+    Rule { name: "akgentic-properties", may_use: &["akgentic-sandbox", "akgentic-workspace"] },
     Rule { name: "xtask", may_use: &[] },
 ];
 

@@ -8,6 +8,8 @@ use crate::workspace::Workspace;
 /// Every file is formatted.
 pub(crate) fn fmt(_: &Workspace, shell: &Shell) -> Result<Done> {
     shell.run(shell.cargo(&["fmt", "--all", "--check"]))?;
+    // The fuzz targets are a workspace of their own.
+    shell.run(shell.cargo(&["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"]))?;
     Ok(Done::line("formatted"))
 }
 

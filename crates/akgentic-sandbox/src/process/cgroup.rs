@@ -287,4 +287,54 @@ mod tests {
         assert_eq!(split(mounts, own, "memory"), None);
         assert_eq!(split(mounts, "8:pids:/\n", "pids"), Some("/sys/fs/cgroup/pids/".into()));
     }
+
+    /// A group of version 2 with the kernel itself: who joins is in it, and all end at once.
+    #[test]
+    fn serial_a_group_of_version_2_ends_its_members() {
+        let mounts = fs::read_to_string("/proc/self/mountinfo").expect("mounts");
+        let own = fs::read_to_string("/proc/self/cgroup").expect("groups");
+        let places = unified(&mounts, &own);
+        let limits = Limits { processes: Some(8), ..Limits::default() };
+        let name = format!("{PREFIX}{}-test", std::process::id());
+        let mut plain = Group { directories: Vec::new(), kill_file: None };
+        let full = places.iter().find(|place| usable_unified(place).is_ok());
+        let group = if let Some(place) = full {
+            Hierarchy::Unified(place.clone()).group(&limits).expect("a group")
+        } else if let Some(made) = places.iter().find_map(|place| plain.make(place, &name).ok()) {
+            println!(
+                "skipped: bounds of version 2; its pids and memory controllers are not to be had here"
+            );
+            plain.kill_file = Some(made.join("cgroup.kill"));
+            plain
+        } else {
+            println!("skipped: no group of version 2 can be made here");
+            return;
+        };
+        let script = "open F, '>', shift; print F 0; close F; $| = 1; \
+                      for (1..20) { my $p = fork; exec 'sleep', 60 if defined $p and !$p } \
+                      print 'up'; sleep 60";
+        let mut child = std::process::Command::new("perl")
+            .args(["-e", script])
+            .args(group.joins())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("perl");
+        let mut said = [0; 2];
+        let mut out = child.stdout.take().expect("a pipe");
+        std::io::Read::read_exact(&mut out, &mut said).expect("it is up");
+        let members = group.members().len();
+        assert_eq!(members, if full.is_some() { 8 } else { 21 });
+        assert!(!group.is_empty());
+        group.kill();
+        assert!(!child.wait().expect("it ended").success());
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(5);
+        while !group.is_empty() && std::time::Instant::now() < end {
+            std::thread::yield_now();
+        }
+        assert!(group.is_empty());
+        let directory = group.directories.first().expect("a folder").clone();
+        drop(group);
+        assert!(!directory.exists(), "it is removed with the run");
+    }
 }

@@ -175,6 +175,24 @@ impl Pattern {
         Ok(own)
     }
 
+    /// Whether a file at this path, relative to the directory that is searched, is one that is meant.
+    ///
+    /// ```
+    /// use akgentic_workspace::glob::Pattern;
+    ///
+    /// let pattern = Pattern::new("src/**/*.{rs,toml}")?;
+    /// assert!(pattern.matches("src/a/b.rs") && !pattern.matches("b.rs"));
+    /// # Ok::<_, akgentic_workspace::glob::PatternError>(())
+    /// ```
+    pub fn matches(&self, path: &str) -> bool {
+        let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let mut states = self.start();
+        for folder in folders.split('/').filter(|folder| !folder.is_empty()) {
+            states = self.enter(&states, folder, false);
+        }
+        !name.is_empty() && self.takes_file(&states, name)
+    }
+
     /// Where every alternative begins.
     pub(super) fn start(&self) -> States {
         let mut states = Vec::new();

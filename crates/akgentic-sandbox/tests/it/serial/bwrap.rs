@@ -1,9 +1,14 @@
 //! `bwrap`: ways out that must not lead out, as whoever runs the tests and as a plain user.
 
 use std::fs;
+use std::net::TcpListener;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::time::{Duration, Instant};
 
-use akgentic_sandbox::{Backend as _, BackendError, Bwrap, Ended, Level, Repositories};
+use akgentic_sandbox::{
+    Backend as _, BackendError, Bwrap, Ended, Level, Network, OutputLimits, Repositories,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::parts::{Stage, bash, command, names, processes_with, said, unlikely, within};
@@ -34,10 +39,10 @@ hostname other && echo hostname
 for f in sys/kernel/core_pattern sys/kernel/hostname sysrq-trigger mtrr irq/default_smp_affinity; do (: >>/proc/$f) && echo wrote $f; done
 cat /proc/kmsg /proc/kcore /dev/mem | head -c 10 | grep -a . && echo kernel
 kill -0 1 && test $(cat /proc/1/comm) != sh && echo host process
-python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)' && echo raw socket
-python3 -c 'import socket; socket.socket(40, socket.SOCK_STREAM)' && echo vsock
-python3 -c 'import fcntl; fcntl.ioctl(0, 0x5412, b"x")' && echo typed
-exec 3<>/dev/tcp/127.0.0.1/22 && echo network
+perl -e 'exit !socket(my $s, 2, 3, 1)' && echo raw socket
+perl -e 'exit !socket(my $s, 40, 1, 0)' && echo vsock
+perl -e 'exit !socket(my $s, 17, 3, 768)' && echo packet socket
+perl -e 'open my $p, "+<", "/dev/ptmx" or exit 1; ioctl $p, 0x5412, my $c = "x"; exit($! == 1)' && echo typed
 true
 "#;
 
@@ -64,13 +69,73 @@ async fn the_payload_has_nothing() {
     assert_eq!(out, wanted, "{err}");
 }
 
+/// Tries calls the filter refuses: mounts, namespaces, tracing, other processes' memory, programs and
+/// modules for the kernel, keys, io_uring, page faults, files by number. What it does not refuse fails
+/// with another error, since the arguments are nonsense.
+#[cfg(target_arch = "x86_64")]
+#[tokio::test(flavor = "multi_thread")]
+async fn the_filter_refuses_calls() {
+    let stage = stage!();
+    let calls = "165, 166, 155, 161, 430, 431, 432, 433, 429, 428, 442, 272, 308, 101, 310, 311, 438, 321, 298, \
+                 248, 249, 250, 246, 320, 175, 313, 176, 425, 426, 427, 323, 300, 304, 167, 168, 170, 103";
+    let script = format!(
+        "perl -e 'for my $n ({calls}) {{ $! = 0; syscall($n, -1, 0, 0, 0, 0); print \"$n: $!\\n\" unless $! == 1 }} \
+         print \"done\\n\"'"
+    );
+    let (out, err, _) = said(&stage.bash(&script).await);
+    assert_eq!(out, "done\n", "{err}");
+}
+
+/// Something of the host that listens, and attempts to reach it.
+struct Listening {
+    port: TcpListener,
+    name: UnixListener,
+    script: String,
+}
+
+impl Listening {
+    fn start() -> Self {
+        let port = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let number = port.local_addr().expect("an address").port();
+        let name = format!("akgentic-test-{}-{number}", std::process::id());
+        let address = SocketAddr::from_abstract_name(&name).expect("a name");
+        let script = format!(
+            "(exec 3<>/dev/tcp/127.0.0.1/{number}) && echo TCP\n\
+             perl -MSocket -e 'socket(my $s, PF_UNIX, SOCK_STREAM, 0) or exit 1; \
+             exit !connect($s, pack(\"Sa*\", PF_UNIX, \"\\0{name}\"))' && echo abstract\ntrue"
+        );
+        Self { port, name: UnixListener::bind_addr(&address).expect("bound"), script }
+    }
+
+    fn was_reached(&self) -> bool {
+        self.port.set_nonblocking(true).expect("not blocking");
+        self.name.set_nonblocking(true).expect("not blocking");
+        self.port.accept().is_ok() || self.name.accept().is_ok()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_that_listens_on_the_host_is_reached() {
+    let stage = stage!();
+    let host = Listening::start();
+    let (out, err, _) = said(&stage.bash(&host.script).await);
+    assert_eq!(out, "", "{err}");
+    assert!(!host.was_reached());
+    // With the host's network the same attempts succeed: they are real ones.
+    let open = Bwrap { network: Network::Host, ..Bwrap::default() };
+    let Some(stage) = Stage::bwrap_with(&open).await else { return };
+    let (out, err, _) = said(&stage.bash(&host.script).await);
+    assert_eq!(out, "TCP\nabstract\n", "{err}");
+    assert!(host.was_reached());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fork_bomb_is_bounded_and_gone() {
     let stage = stage!();
     let mark = unlikely(4001);
     let script = format!("for i in $(seq 1000); do sleep {mark} & done; echo all");
     let started = Instant::now();
-    let outcome = stage.run(bash(&script).within(Duration::from_secs(10))).await;
+    let outcome = stage.run(bash(&script).within(Duration::from_secs(3))).await;
     let seen = outcome.stderr.text(1 << 16);
     assert!(seen.contains("fork"), "{outcome:?}");
     assert_eq!(outcome.enforcement.processes.level, Level::Full, "{}", outcome.enforcement);
@@ -78,15 +143,39 @@ async fn a_fork_bomb_is_bounded_and_gone() {
     assert_eq!(processes_with(&mark), Vec::<String>::new());
     // The next run has the whole allowance again.
     assert_eq!(said(&stage.bash("echo next").await).0, "next\n");
+
+    let bomb = format!("f() {{ f | f & sleep {mark}; }}; f; wait");
+    let started = Instant::now();
+    let outcome = stage.run(bash(&bomb).within(Duration::from_secs(2))).await;
+    assert!(outcome.stderr.text(1 << 16).contains("fork"), "{outcome:?}");
+    within(Duration::from_secs(15), started);
+    assert_eq!(processes_with(&mark), Vec::<String>::new());
+    assert_eq!(said(&stage.bash("echo next").await).0, "next\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_is_counted_and_ended() {
+    let stage = stage!();
+    let limits = OutputLimits { kill: Some(20 << 20), ..OutputLimits::default() };
+    let run = command(&["yes", "a"]).keeping(limits).within(Duration::from_secs(20));
+    let outcome = stage.run(run).await;
+    assert_eq!(outcome.ended, Ended::TooMuchOutput(20 << 20));
+    let kept = outcome.stdout.head().len() + outcome.stdout.tail().len();
+    assert_eq!(kept, limits.head + limits.tail);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_orphan_with_a_session_of_its_own_is_gone() {
     let stage = stage!();
     let mark = unlikely(4002);
-    let script = format!("(setsid nohup sleep {mark} >/dev/null 2>&1 </dev/null &); echo left");
-    assert_eq!(said(&stage.bash(&script).await).0, "left\n");
-    assert_eq!(processes_with(&mark), Vec::<String>::new());
+    for script in [
+        format!("(setsid nohup sleep {mark} >/dev/null 2>&1 </dev/null &); echo left"),
+        format!("(trap '' TERM HUP INT; (setsid sleep {mark} >/dev/null 2>&1 &) &); echo left"),
+        format!("setsid env -i /bin/sleep {mark} >/dev/null 2>&1 & echo left"),
+    ] {
+        assert_eq!(said(&stage.bash(&script).await).0, "left\n");
+        assert_eq!(processes_with(&mark), Vec::<String>::new(), "{script}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -208,9 +297,10 @@ async fn temporary_files_and_memory_are_bounded() {
     let outcome = stage.bash("head -c 600000000 /dev/zero >/tmp/f; ls -s /tmp").await;
     let (_, err, _) = said(&outcome);
     assert!(err.contains("No space") || err.contains("File size"), "{err}");
-    let script = "python3 -c 'x = bytearray(3 << 30)'; echo $?";
-    let (out, _, _) = said(&stage.bash(script).await);
-    assert_ne!(out.trim(), "0");
+    let script =
+        "perl -e '$| = 1; for my $n (1 << 20, 3 << 30) { my $x = \"a\" x $n; print \"$n\\n\" }'";
+    let (out, err, code) = said(&stage.bash(script).await);
+    assert!(out == "1048576\n" && code != 0, "{out} {err} {code}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -116,6 +116,103 @@ async fn the_host_is_not_looked_into_and_not_signalled() {
     assert_eq!(out, "", "{err}");
 }
 
+/// Each line is an attempt; whatever succeeds says so.
+const ESCAPES: &str = r#"
+mount -o remount,bind,rw /usr && echo remounted
+mount -t tmpfs none . && echo mounted
+umount /proc && echo unmounted
+touch /usr/x && echo wrote usr
+touch /etc/x && echo wrote etc
+tr '\0' '\n' </proc/1/environ | grep . && echo read environ
+head -c 1 /proc/1/mem && echo read memory
+cat /etc/shadow && echo read shadow
+mknod n b 8 0 && echo block device
+mknod n c 1 3 && echo device
+chroot . /bin/true && echo chroot
+unshare -m true && echo mounts
+unshare -r mount -t tmpfs none /usr && echo namespace
+nsenter -t 1 -m true && echo joined
+hostname "$(hostname)" && echo hostname
+kill -0 1 && echo signal
+head -c 10 /proc/kmsg /proc/kcore /dev/mem | grep -a . | grep -v -e /proc -e /dev && echo kernel
+for f in sys/kernel/core_pattern sys/kernel/hostname sysrq-trigger irq/default_smp_affinity; do (: >>/proc/$f) && echo wrote $f; done
+(: >>/sys/kernel/mm/transparent_hugepage/enabled) && echo wrote sys
+perl -e 'exit !socket(my $s, 2, 3, 1)' && echo raw socket
+true
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_but_the_network_leads_out() {
+    let stage = Stage::local().await;
+    let outcome = stage.bash(ESCAPES).await;
+    let (out, err, code) = said(&outcome);
+    assert_eq!((out.as_str(), code), ("", 0), "{err}");
+    assert!(!fs::exists("/usr/x").expect("a look") && !fs::exists("/etc/x").expect("a look"));
+    // What is open is said to be.
+    assert_eq!(outcome.enforcement.network.level, Level::None);
+    let script = "grep -h -E '^(Cap(Eff|Prm|Amb)|NoNewPrivs):' /proc/self/status | tr -d '\\t'";
+    let zero = "0000000000000000";
+    let wanted = format!("CapPrm:{zero}\nCapEff:{zero}\nCapAmb:{zero}\nNoNewPrivs:1\n");
+    assert_eq!(said(&stage.bash(script).await).0, wanted);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_processes_are_bounded_or_said_not_to_be_and_gone() {
+    let stage = Stage::local().await;
+    let mark = unlikely(3005);
+    // Never a real bomb: where there is no control group, nothing would bound it.
+    let script = format!("for i in $(seq 600); do sleep {mark} & done; echo all");
+    let outcome = stage.run(bash(&script).within(Duration::from_secs(3))).await;
+    let refused = outcome.stderr.text(1 << 16).contains("fork");
+    let level = outcome.enforcement.processes.level;
+    assert_eq!(refused, level == Level::Full, "{}", outcome.enforcement);
+    assert_eq!(processes_with(&mark), Vec::<String>::new());
+    if level == Level::Full {
+        let bomb = format!("f() {{ f | f & sleep {mark}; }}; f; wait");
+        let outcome = stage.run(bash(&bomb).within(Duration::from_secs(2))).await;
+        assert!(outcome.stderr.text(1 << 16).contains("fork"), "{outcome:?}");
+        assert_eq!(processes_with(&mark), Vec::<String>::new());
+    }
+    assert_eq!(said(&stage.bash("echo next").await).0, "next\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_orphan_that_listens_to_no_signal_is_gone() {
+    let stage = Stage::local().await;
+    let mark = unlikely(3006);
+    let script =
+        format!("(trap '' TERM HUP INT; (setsid sleep {mark} >/dev/null 2>&1 &) &); echo left");
+    assert_eq!(said(&stage.bash(&script).await).0, "left\n");
+    assert_eq!(processes_with(&mark), Vec::<String>::new());
+    // One that forgets where it came from is found by its control group, or nobody promised that.
+    let mark = unlikely(21);
+    let script = format!("setsid env -i /bin/sleep {mark} >/dev/null 2>&1 & echo left");
+    let outcome = stage.bash(&script).await;
+    assert_eq!(said(&outcome).0, "left\n");
+    let left = processes_with(&mark);
+    if outcome.enforcement.lifetime.level == Level::Full {
+        assert_eq!(left, Vec::<String>::new());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_planted_for_the_host_leads_nowhere() {
+    let stage = Stage::local().await;
+    let outside = stage.folder.path().join("outside");
+    fs::create_dir(&outside).expect("a folder");
+    fs::write(outside.join("f"), "before").expect("a file");
+    let script =
+        "ln -s ../outside a; echo after >a/f; touch a/new; ln a/f hard; ln -s a b; cd a && pwd -P";
+    let (out, err, _) = said(&stage.bash(script).await);
+    assert!(!out.contains("hard"), "{out} {err}");
+    assert_eq!(fs::read_to_string(outside.join("f")).expect("a file"), "before");
+    assert!(!outside.join("new").exists());
+    for folder in ["a", "b"] {
+        let refused = stage.session.run(command(&["ls"]).in_folder(folder)).await;
+        assert_eq!(refused.expect_err("refused").code(), "cwd_escapes_workspace");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn hidden_places_cannot_be_read() {
     let secret = tempfile::tempdir().expect("a folder");

@@ -40,3 +40,8 @@ fn bwrap_as_a_plain_user() {
 fn local_as_a_plain_user() {
     again_as_a_plain_user("serial::local");
 }
+
+#[test]
+fn output_as_a_plain_user() {
+    again_as_a_plain_user("serial::output");
+}
