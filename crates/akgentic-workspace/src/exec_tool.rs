@@ -1,5 +1,6 @@
 //! The deprecated card for commands, over the path of `workspace_exec`.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use akgentic_core::wire::Record as _;
@@ -47,6 +48,9 @@ pub struct ExecTool {
     pub mode: String,
     /// Name of the workspace below the base directory; the team's id unless said otherwise.
     pub workspace_id: Option<String>,
+    /// The folder itself, in place of a name below the base directory; written only when set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub root: Option<PathBuf>,
 }
 
 tool_card!(ExecTool = "akgentic.tool.sandbox.tool.ExecTool",
@@ -59,6 +63,7 @@ impl Default for ExecTool {
             exec_command: Capability::On,
             mode: akgentic_sandbox::AUTO.to_owned(),
             workspace_id: None,
+            root: None,
         }
     }
 }
@@ -103,8 +108,11 @@ impl ExecTool {
         if let Err(error) = observer.orchestrator() {
             return Ok(Err(error));
         }
-        let card =
-            WorkspaceTool { workspace_id: self.workspace_id.clone(), ..WorkspaceTool::default() };
+        let card = WorkspaceTool {
+            workspace_id: self.workspace_id.clone(),
+            root: self.root.clone(),
+            ..WorkspaceTool::default()
+        };
         let wired = card.open(observer).await?;
         let Some(workspace) = &wired.workspace else { return Ok(Err(ObserverError::Gone)) };
         let name = card.workspace_name(observer)?;
