@@ -3,7 +3,8 @@
 use crate::admission::RelPath;
 use crate::error::{FileError, FileFault};
 use crate::filesystem::Filesystem;
-use crate::staging::{Published, Staged};
+use crate::gate::Digest;
+use crate::publish::{Expected, Publication, PublishFault, Unpublished, publish};
 
 /// One file of a batch write.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,24 +13,6 @@ pub struct WriteEntry {
     pub path: String,
     /// Its whole content.
     pub data: Vec<u8>,
-}
-
-/// One change to the tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
-    /// A file gets this content.
-    Write(WriteEntry),
-    /// A file or link goes.
-    Delete(String),
-    /// A directory is there, with its parents.
-    MakeDirectory(String),
-}
-
-/// A change that only has to be made visible.
-enum Ready {
-    Write(Staged),
-    Delete(String),
-    Done,
 }
 
 impl Filesystem {
@@ -49,67 +32,27 @@ impl Filesystem {
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     pub fn write_many(&self, entries: &[WriteEntry]) -> Result<Vec<RelPath>, FileError> {
-        let changes: Vec<Change> = entries.iter().cloned().map(Change::Write).collect();
-        self.commit(&changes, &|| false)
-    }
-
-    /// Makes all changes, or none; gives the places of the files that were written.
-    pub(crate) fn commit(
-        &self,
-        changes: &[Change],
-        is_cancelled: &dyn Fn() -> bool,
-    ) -> Result<Vec<RelPath>, FileError> {
-        match changes {
-            [Change::Write(entry)] => {
-                return Ok(vec![self.write_unless(&entry.path, &entry.data, is_cancelled)?]);
-            }
-            [Change::Delete(path)] => return self.delete(path).map(|_| Vec::new()),
-            _ => {}
+        let mut written = Vec::with_capacity(entries.len());
+        let mut batch = Vec::with_capacity(entries.len());
+        for WriteEntry { path, data } in entries {
+            let (rel, staged) = self.stage(path, data, &|| false)?;
+            written.push(rel);
+            let (ours, expected) = (Digest::of(data), Expected::Anything);
+            batch.push(Publication::Place { staged, ours, expected });
         }
-        let mut written = Vec::new();
-        let mut ready = Vec::with_capacity(changes.len());
-        for change in changes {
-            let (path, step) = match change {
-                Change::Write(entry) => {
-                    let (rel, staged) = self.stage(&entry.path, &entry.data, is_cancelled)?;
-                    written.push(rel);
-                    (&entry.path, Ready::Write(staged))
-                }
-                Change::Delete(path) => {
-                    self.removable(path)?;
-                    (path, Ready::Delete(path.clone()))
-                }
-                Change::MakeDirectory(path) => {
-                    self.mkdir(path)?;
-                    (path, Ready::Done)
-                }
-            };
-            ready.push((path, step));
-        }
-        let mut published: Vec<Published> = Vec::with_capacity(ready.len());
-        for (path, step) in ready {
-            let outcome =
-                if is_cancelled() { Err(FileFault::Cancelled) } else { self.publish(step) };
-            match outcome {
-                Ok(step) => published.extend(step),
-                Err(fault) => {
-                    published.into_iter().rev().for_each(Published::undo);
-                    return Err(FileError::new(path.as_str(), fault));
-                }
+        match publish(batch) {
+            Ok(published) => {
+                published.keep();
+                Ok(written)
             }
-        }
-        published.into_iter().for_each(Published::finish);
-        Ok(written)
-    }
-
-    fn publish(&self, step: Ready) -> Result<Option<Published>, FileFault> {
-        match step {
-            Ready::Write(staged) => staged.replace().map(Some),
-            Ready::Delete(path) => {
-                let (parent, name) = self.removable(&path).map_err(|error| error.fault)?;
-                Published::remove(parent, name).map(Some)
+            Err(Unpublished { at, fault }) => {
+                let path = entries.get(at).map_or("", |entry| entry.path.as_str());
+                let fault = match fault {
+                    PublishFault::File(fault) => fault,
+                    PublishFault::Conflict => FileFault::Unsteady,
+                };
+                Err(FileError::new(path, fault))
             }
-            Ready::Done => Ok(None),
         }
     }
 }

@@ -1,26 +1,34 @@
 //! The card: which capabilities a workspace offers, and where its files lie.
 
+use std::fmt::Display;
 use std::path::PathBuf;
+use std::time::Duration;
 
+use akgentic_core::ActorRef;
+use akgentic_sandbox::{Sandbox, SandboxConfig};
 use akgentic_tool_core::{
-    BindError, BoundCard, Capability, Channel, Observer, ToolCard, tool_card,
+    BindError, BoundCard, Capability, Channel, Observer, ObserverError, ToolCard, tool_card,
 };
 use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::actor::{OwnedTree, WorkspaceActor};
 use crate::filesystem::Filesystem;
-use crate::location::{BASE_VARIABLE, check_name, workspace_path};
+use crate::location::check_name;
+use crate::models::WorkspaceConfig;
 use crate::params::{
     ExpandMediaRefs, WorkspaceDelete, WorkspaceEdit, WorkspaceExec, WorkspaceGlob, WorkspaceGrep,
     WorkspaceList, WorkspaceMkdir, WorkspaceMultiEdit, WorkspacePatch, WorkspaceRead,
     WorkspaceView, WorkspaceWrite,
 };
 use crate::resource::{Resource, seed};
-use crate::root::Root;
-use crate::tools;
+use crate::tools::{self, Hand, RunPlace, Runner};
 
 const NAME: &str = "WorkspaceTool";
+
+/// The id that the tools of a card have at the gate when no agent is there.
+pub const UNATTACHED: &str = "unattached";
 
 /// Files of a team in one folder.
 ///
@@ -111,71 +119,144 @@ impl WorkspaceTool {
         Self { root: Some(path.into()), ..Self::default() }
     }
 
-    /// The folder this card means, created when it is missing.
-    async fn open(&self, observer: &Observer) -> Result<Filesystem, BindError> {
-        let path = match (&self.root, self.workspace_id.as_deref()) {
-            (Some(root), _) => root.clone(),
-            (None, Some(name)) if !name.is_empty() => below_base(name)?,
-            (None, _) => below_base(&observer.team_id()?.to_string())?,
-        };
+    /// Name of the workspace: a card with a folder of its own and no name goes by the folder.
+    pub(crate) fn workspace_name(&self, observer: &Observer) -> Result<String, BindError> {
+        match (self.workspace_id.as_deref().filter(|name| !name.is_empty()), &self.root) {
+            (Some(name), _) => Ok(name.to_owned()),
+            (None, Some(root)) => Ok(root.display().to_string()),
+            (None, None) => Ok(observer.team_id()?.to_string()),
+        }
+    }
+
+    fn config(&self, observer: &Observer) -> Result<WorkspaceConfig, BindError> {
+        let mut config = WorkspaceConfig::of(&self.workspace_name(observer)?);
+        config.root.clone_from(&self.root);
+        config.git_journal = self.git_journal;
+        Ok(config)
+    }
+
+    /// The agent at work in the folder this card means, which is created when it is missing.
+    pub(crate) async fn open(&self, observer: &Observer) -> Result<Wired, BindError> {
+        let config = self.config(observer)?;
         let resources = self.resources.clone();
-        let opening = tokio::task::spawn_blocking(move || {
-            let root = Root::create(&path).map_err(|error| {
-                BindError::card(
-                    NAME,
-                    format!("the folder {} cannot be used: {error}", path.display()),
-                )
-            })?;
-            let files = Filesystem::new(root);
-            seed(&files, &resources).map_err(|error| BindError::card(NAME, error.to_string()))?;
-            Ok(files)
-        });
-        opening.await.map_err(|error| BindError::card(NAME, error.to_string()))?
+        let opening = {
+            let config = config.clone();
+            tokio::task::spawn_blocking(move || {
+                // What the workspace starts with is there before anybody owns the tree.
+                let files = Filesystem::new(config.open_root().map_err(said)?);
+                seed(&files, &resources).map_err(said)?;
+                Ok::<_, BindError>(files)
+            })
+        };
+        let files = opening.await.map_err(said)??;
+        if observer.orchestrator().is_err() {
+            let tree = tokio::task::spawn_blocking(move || config.own(files)).await;
+            let tree = tree.map_err(said)?.map_err(said)?;
+            let hand = Hand { tree, agent: UNATTACHED.into() };
+            return Ok(Wired { hand, workspace: None });
+        }
+        let workspace = observer.team_actor::<WorkspaceActor>(config).await.map_err(said)?;
+        let tree = workspace.ask_within(OwnedTree, OPEN_WAIT).await.map_err(said)?.map_err(said)?;
+        if !tree.files().root().is_same(files.root()) {
+            let name = workspace.address().name();
+            return Err(said(format!(
+                "{name} keeps the folder {}, and this card means {}: give the two different names",
+                tree.files().root().path().display(),
+                files.root().path().display()
+            )));
+        }
+        let address = observer.address()?;
+        let agent = address.agent_id().to_string();
+        tree.register(&agent, address.name());
+        Ok(Wired { hand: Hand { tree, agent: agent.into() }, workspace: Some(workspace) })
+    }
+
+    /// What commands run in; nothing for a card without a team.
+    async fn run_place(
+        &self,
+        param: &WorkspaceExec,
+        wired: &Wired,
+        observer: &Observer,
+    ) -> Result<Result<RunPlace, ObserverError>, BindError> {
+        let Some(workspace) = &wired.workspace else { return Ok(Err(ObserverError::Gone)) };
+        run_place(&param.mode, &self.workspace_name(observer)?, workspace, &wired.hand, observer)
+            .await
+            .map(Ok)
     }
 }
 
-fn below_base(name: &str) -> Result<PathBuf, BindError> {
-    let base = std::env::var_os(BASE_VARIABLE);
-    workspace_path(base.as_deref(), name).map_err(|error| BindError::card(NAME, error.to_string()))
+/// How long the start of a workspace may take: its tree is swept, its journal begun.
+const OPEN_WAIT: Duration = Duration::from_mins(2);
+
+/// A card at the workspace it means.
+pub(crate) struct Wired {
+    pub hand: Hand,
+    /// The actor of the workspace; nothing without a team.
+    pub workspace: Option<ActorRef<WorkspaceActor>>,
+}
+
+/// The sandbox of a workspace, whose mode is resolved when that is needed.
+pub(crate) async fn run_place(
+    mode: &str,
+    name: &str,
+    workspace: &ActorRef<WorkspaceActor>,
+    hand: &Hand,
+    observer: &Observer,
+) -> Result<RunPlace, BindError> {
+    let team_id = observer.team_id()?.to_string();
+    let named = (name != team_id).then_some(name);
+    let config = SandboxConfig::of(mode, &team_id, named).at(hand.tree.files().root().path());
+    let sandbox = Sandbox::of_team(&observer.team()?, config).await.map_err(said)?;
+    Ok(RunPlace { workspace: workspace.clone(), sandbox })
+}
+
+/// The failure of this card, in the words of the part it comes from.
+fn said(error: impl Display) -> BindError {
+    BindError::card(NAME, error.to_string())
 }
 
 impl ToolCard for WorkspaceTool {
     fn bind<'a>(&'a self, observer: &'a Observer) -> BoxFuture<'a, Result<BoundCard, BindError>> {
         Box::pin(async move {
-            let files = self.open(observer).await?;
+            let wired = self.open(observer).await?;
+            let hand = &wired.hand;
             let mut bound = BoundCard::new();
             if let Some(param) = self.workspace_read.on(Channel::ToolCall) {
-                bound.tools.push(tools::read(&files, &param));
+                bound.tools.push(tools::read(hand, &param));
             }
             if let Some(param) = self.workspace_list.on(Channel::ToolCall) {
-                bound.tools.push(tools::list(&files, &param));
+                bound.tools.push(tools::list(hand, &param));
             }
             if let Some(param) = self.workspace_glob.on(Channel::ToolCall) {
-                bound.tools.push(tools::glob(&files, &param));
+                bound.tools.push(tools::glob(hand, &param));
             }
             if let Some(param) = self.workspace_grep.on(Channel::ToolCall) {
-                bound.tools.push(tools::grep(&files, &param));
+                bound.tools.push(tools::grep(hand, &param));
             }
             if self.read_only {
                 return Ok(bound);
             }
             if let Some(param) = self.workspace_write.on(Channel::ToolCall) {
-                bound.tools.push(tools::write(&files, &param));
+                bound.tools.push(tools::write(hand, &param));
             }
             if let Some(param) = self.workspace_delete.on(Channel::ToolCall) {
-                bound.tools.push(tools::delete(&files, &param));
+                bound.tools.push(tools::delete(hand, &param));
             }
             if let Some(param) = self.workspace_edit.on(Channel::ToolCall) {
-                bound.tools.push(tools::edit(&files, &param));
+                bound.tools.push(tools::edit(hand, &param));
             }
             if let Some(param) = self.workspace_multi_edit.on(Channel::ToolCall) {
-                bound.tools.push(tools::multi_edit(&files, &param));
+                bound.tools.push(tools::multi_edit(hand, &param));
             }
             if let Some(param) = self.workspace_patch.on(Channel::ToolCall) {
-                bound.tools.push(tools::patch(&files, &param));
+                bound.tools.push(tools::patch(hand, &param));
             }
             if let Some(param) = self.workspace_mkdir.on(Channel::ToolCall) {
-                bound.tools.push(tools::mkdir(&files, &param));
+                bound.tools.push(tools::mkdir(hand, &param));
+            }
+            if let Some(param) = self.workspace_exec.on(Channel::ToolCall) {
+                let place = self.run_place(&param, &wired, observer).await?;
+                bound.tools.extend(tools::exec(&Runner::new(hand, place, &param), &param));
             }
             Ok(bound)
         })

@@ -53,15 +53,6 @@ pub struct OpenFile {
     pub(crate) modified: Modified,
 }
 
-impl OpenFile {
-    /// Its bytes, as many as it had when it was opened.
-    pub(crate) fn read(self) -> Result<Vec<u8>, FileFault> {
-        let mut data = Vec::with_capacity(usize::try_from(self.size).unwrap_or(0));
-        self.file.take(self.size).read_to_end(&mut data)?;
-        Ok(data)
-    }
-}
-
 impl Filesystem {
     /// Operations beneath `root`, without waiting for the disk after a write.
     pub fn new(root: Root) -> Self {
@@ -125,14 +116,7 @@ impl Filesystem {
         data: &[u8],
         is_cancelled: &dyn Fn() -> bool,
     ) -> Result<RelPath, FileError> {
-        let as_directory = path.ends_with('/') || path.ends_with("/.");
-        if as_directory && path.contains(|next| !matches!(next, '/' | '.')) {
-            // a directory that is there is refused as what it is
-            let there = self.root.admit(path, LastLink::Follow)?;
-            let fault = match there.place {
-                Place::Directory(_) => FileFault::IsDirectory,
-                _ => FileFault::TrailingSlash,
-            };
+        if let Some(fault) = directory_meant(&self.root, path)? {
             return Err(FileError::new(path, fault));
         }
         self.steadily(path, |admitted| {
@@ -164,18 +148,6 @@ impl Filesystem {
                 Err(other) => Err(other.into()),
             }
         })
-    }
-
-    /// The directory and name of a file or link that can be removed; of a link the link itself.
-    pub(crate) fn removable(&self, path: &str) -> Result<(Directory, OsString), FileError> {
-        let admitted = self.root.admit(path, LastLink::Keep)?;
-        let fault = match admitted.place {
-            Place::Directory(_) => FileFault::IsDirectory,
-            Place::Absent { .. } => FileFault::NotFound,
-            Place::BelowFile => FileFault::NotADirectory,
-            Place::Entry { parent, name, .. } => return Ok((parent, name)),
-        };
-        Err(FileError::new(path, fault))
     }
 
     /// Removes a file or a link; of a link the link itself.
@@ -289,6 +261,20 @@ impl Filesystem {
         }
         Err(FileError::new(path, FileFault::Unsteady))
     }
+}
+
+/// What a path that ends like one of a directory has against being that of a file.
+pub(crate) fn directory_meant(root: &Root, path: &str) -> Result<Option<FileFault>, FileError> {
+    let as_directory = path.ends_with('/') || path.ends_with("/.");
+    if !as_directory || !path.contains(|next| !matches!(next, '/' | '.')) {
+        return Ok(None);
+    }
+    // A directory that is there is refused as what it is.
+    let there = root.admit(path, LastLink::Follow)?;
+    Ok(Some(match there.place {
+        Place::Directory(_) => FileFault::IsDirectory,
+        _ => FileFault::TrailingSlash,
+    }))
 }
 
 /// One name of a directory that is being listed.

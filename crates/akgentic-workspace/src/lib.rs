@@ -3,12 +3,14 @@
 #[cfg(test)]
 extern crate self as akgentic_workspace;
 
+mod actor;
 mod admission;
 mod batch;
 mod card;
 pub mod diff;
 pub mod edit;
 mod error;
+mod exec_tool;
 mod filesystem;
 pub mod gate;
 pub mod glob;
@@ -21,7 +23,6 @@ pub mod list;
 mod location;
 pub mod media;
 mod models;
-mod mutation;
 pub mod params;
 pub mod patch;
 mod publish;
@@ -37,23 +38,24 @@ mod tools;
 pub mod tree;
 pub mod write;
 
+pub use actor::{ACTOR_PREFIX, ACTOR_ROLE, NoRun, OwnedTree, StartRun, StartedRun, WorkspaceActor};
 pub use admission::RelPath;
 pub use batch::WriteEntry;
-pub use card::WorkspaceTool;
+pub use card::{UNATTACHED, WorkspaceTool};
 pub use error::{
     EscapeRoute, FileError, FileFault, LINKS_MAX, NAME_MAX, PATH_MAX, READ_MAX, SpecialFile,
 };
+pub use exec_tool::{ExecCommand, ExecTool};
 pub use filesystem::{FileEntry, Filesystem, OpenFile};
 pub use kinds::{DOCUMENT_EXTENSIONS, FileKind, TEXT_EXTENSIONS, suffix};
 pub use location::{BASE_VARIABLE, DEFAULT_BASE, WorkspaceNameError, check_name, workspace_path};
-pub use models::{MutationOutcome, MutationStatus, WorkspaceConfig, WorkspaceState};
+pub use models::{EditItem, MutationOutcome, MutationStatus, WorkspaceConfig, WorkspaceState};
 pub use resource::{Resource, ResourceError, ResourceType};
 pub use root::Root;
 pub use staging::{STEM_BYTES, is_staging_name, staging_name_with};
 pub use sweep::ABANDONED_AFTER;
-pub use tools::EditItem;
 
 /// Registers the types of this crate; call it where nothing else of the crate is used.
 pub fn register() {
-    akgentic_tool_core::register();
+    akgentic_sandbox::register();
 }

@@ -1,5 +1,7 @@
 //! Wire models of the workspace actor: its configuration and state, and what a change answers.
 
+use std::path::PathBuf;
+
 use akgentic_core::config::BaseConfig;
 use akgentic_core::{config, payload, state};
 use schemars::JsonSchema;
@@ -31,10 +33,26 @@ pub struct WorkspaceConfig {
     #[serde(default = "git_timeout_s")]
     #[schemars(range(min = 0))]
     pub git_timeout_s: f64,
+    /// The folder itself, in place of one below the base directory; written only when set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<PathBuf>,
 }
 config!(WorkspaceConfig = "akgentic.tool.workspace.models.WorkspaceConfig", base: base);
 
 impl WorkspaceConfig {
+    /// The usual configuration of the workspace `name`.
+    pub(crate) fn with_base(base: BaseConfig, name: &str) -> Self {
+        Self {
+            base,
+            workspace_name: name.to_owned(),
+            max_observations_per_agent: observations(),
+            max_tracked_writers: writers(),
+            git_journal: false,
+            git_timeout_s: git_timeout_s(),
+            root: None,
+        }
+    }
+
     /// What of it the gate goes by.
     pub fn gate_limits(&self) -> GateLimits {
         GateLimits {
@@ -56,10 +74,29 @@ fn git_timeout_s() -> f64 {
     15.0
 }
 
-/// What the actor of a workspace keeps over a restart: nothing.
+/// What the actor of a workspace tells of it; nothing of it matters after a restart.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct WorkspaceState {}
+#[serde(default)]
+pub struct WorkspaceState {
+    /// Whether the journal is on, or why it is off; written only when there is to be one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub journal: Option<String>,
+}
 state!(WorkspaceState = "akgentic.tool.workspace.models.WorkspaceState");
+
+/// One replacement.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EditItem {
+    /// Path of the file, relative to the workspace.
+    pub path: String,
+    /// The text to replace, as it stands in the file.
+    pub old_string: String,
+    /// The text that takes its place.
+    pub new_string: String,
+    /// Replace every place where the text stands, not the first one alone.
+    #[serde(default)]
+    pub replace_all: bool,
+}
 
 /// What came of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -89,10 +126,7 @@ impl MutationOutcome {
         let (status, message) = match outcome {
             Ok(message) => (MutationStatus::Accepted, message),
             Err(Stop::Refused(refusal)) => (MutationStatus::Rejected, refusal.to_string()),
-            Err(Stop::Failed(text)) => (MutationStatus::Failed, format!("[ERROR] {text}")),
-            Err(Stop::TargetMissing(path)) => {
-                (MutationStatus::Failed, format!("[ERROR] {path}: there is no such file to change"))
-            }
+            Err(Stop::Failed(failure)) => (MutationStatus::Failed, failure.to_string()),
             Err(Stop::Cancelled) => return None,
         };
         Some(Self { status, message })

@@ -3,9 +3,10 @@
 //! All of them are here, those of capabilities this version does not offer yet too: a card that
 //! was written elsewhere loads with everything it says and is written back unchanged.
 
+use akgentic_sandbox::{AUTO, CommandPolicy, Registry};
 use akgentic_tool_core::{Channel, Exposure, tool_param};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Configures `workspace_read`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -182,8 +183,9 @@ pub struct WorkspaceExec {
     pub instructions: Option<String>,
     /// Where they are offered; the model only, unless said otherwise.
     pub expose: Exposure,
-    /// The sandbox.
-    pub mode: ExecMode,
+    /// Name of a registered sandbox backend, or `auto` for the first that works.
+    #[serde(deserialize_with = "known_mode")]
+    pub mode: String,
     /// Seconds a command may take, 15 unless said otherwise.
     #[schemars(range(min = 0))]
     pub timeout_s: f64,
@@ -193,6 +195,13 @@ pub struct WorkspaceExec {
     /// Seconds between two looks, 0.5 unless said otherwise.
     #[schemars(range(min = 0))]
     pub poll_delay_seconds: f64,
+    /// Programs that may be started, in place of the usual ones; written only when set. It keeps
+    /// agents on the intended path and is no boundary: that is the sandbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub programs: Option<Vec<String>>,
+    /// Whether only the agent that asked for a run reads its result; written only when set.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub owner_only: bool,
 }
 
 impl Default for WorkspaceExec {
@@ -200,29 +209,29 @@ impl Default for WorkspaceExec {
         Self {
             instructions: None,
             expose: Exposure::TOOL_CALL,
-            mode: ExecMode::Auto,
+            mode: AUTO.to_owned(),
             timeout_s: 15.0,
             poll_attempts: -1,
             poll_delay_seconds: 0.5,
+            programs: None,
+            owner_only: false,
         }
     }
 }
-tool_param!(WorkspaceExec = "akgentic.tool.workspace.tool.WorkspaceExec", served: []);
+tool_param!(WorkspaceExec = "akgentic.tool.workspace.tool.WorkspaceExec", served: [ToolCall]);
 
-/// A sandbox by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ExecMode {
-    /// None but the rules of the command itself.
-    Local,
-    /// Bubblewrap.
-    Bwrap,
-    /// Seatbelt.
-    Seatbelt,
-    /// Docker.
-    Docker,
-    /// The best one that works.
-    Auto,
+impl WorkspaceExec {
+    /// Which programs may be started.
+    pub fn policy(&self) -> CommandPolicy {
+        self.programs.as_ref().map_or_else(CommandPolicy::default, CommandPolicy::new)
+    }
+}
+
+/// Reads a mode that somebody registered.
+pub(crate) fn known_mode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let mode = String::deserialize(deserializer)?;
+    Registry::global().check_mode(&mode).map_err(serde::de::Error::custom)?;
+    Ok(mode)
 }
 
 /// Params without fields of their own.

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use crate::error::FileFault;
 use crate::gate::Digest;
-use crate::root::{Directory, OpenFault};
+use crate::root::{Directory, Kind, OpenFault};
 use crate::staging::{Staged, staging_name};
 
 /// How often a swap that caught the wrong file is taken back.
@@ -20,6 +20,8 @@ const ATTEMPTS: u32 = 8;
 /// What has to be at a name for a change to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Expected {
+    /// Whatever may be replaced; it is not looked at.
+    Anything,
     /// Nothing.
     Absent,
     /// A file with this content.
@@ -58,8 +60,27 @@ impl From<Errno> for PublishFault {
     }
 }
 
+impl Unpublished {
+    /// Whether somebody else was faster.
+    pub(crate) fn is_conflict(&self) -> bool {
+        matches!(self.fault, PublishFault::Conflict)
+    }
+}
+
+/// A batch that is in place; what it displaced is still there.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Published(Vec<Made>);
+
+impl Published {
+    /// What was displaced is not needed any more.
+    pub(crate) fn keep(self) {
+        self.0.into_iter().for_each(Made::keep);
+    }
+}
+
 /// Makes all changes or none of them.
-pub(crate) fn publish(batch: Vec<Publication>) -> Result<(), Unpublished> {
+pub(crate) fn publish(batch: Vec<Publication>) -> Result<Published, Unpublished> {
     let mut made = Vec::with_capacity(batch.len());
     for (at, change) in batch.into_iter().enumerate() {
         match make(change) {
@@ -72,8 +93,7 @@ pub(crate) fn publish(batch: Vec<Publication>) -> Result<(), Unpublished> {
             }
         }
     }
-    made.into_iter().for_each(Made::keep);
-    Ok(())
+    Ok(Published(made))
 }
 
 /// A change that was made and can still be undone.
@@ -103,6 +123,7 @@ fn make(change: Publication) -> Result<Made, PublishFault> {
                     })?;
                     None
                 }
+                Expected::Anything => replace_any(&parent, &temporary, &name)?.then_some(temporary),
                 Expected::Content(_) | Expected::Link(_) => {
                     swap(&parent, &temporary, &name, &expected, &ours)?;
                     Some(temporary)
@@ -130,6 +151,34 @@ fn make(change: Publication) -> Result<Made, PublishFault> {
             Err(PublishFault::Conflict)
         }
     }
+}
+
+/// Puts the file `temporary` in the place of whatever is called `name`; tells whether there was
+/// something, which is then called `temporary`.
+fn replace_any(parent: &Directory, temporary: &OsStr, name: &OsStr) -> Result<bool, PublishFault> {
+    for _ in 0..ATTEMPTS {
+        match parent.try_exchange(temporary, name) {
+            Ok(true) => {
+                let displaced = parent.status(temporary).map(|status| status.kind);
+                if displaced != Ok(Kind::Directory) {
+                    return Ok(true);
+                }
+                parent.exchange(temporary, name)?;
+                return Err(PublishFault::File(FileFault::IsDirectory));
+            }
+            Ok(false) => {
+                replace(parent, temporary, name, &Expected::Anything)?;
+                return Ok(true);
+            }
+            Err(Errno::NOENT) => match parent.rename_new(temporary, name) {
+                Ok(()) => return Ok(false),
+                Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno.into()),
+            },
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    Err(PublishFault::Conflict)
 }
 
 /// Puts the file `temporary` in the place of `name`, which afterwards has the displaced file.
@@ -250,6 +299,7 @@ impl Made {
 
 fn is(parent: &Directory, name: &OsStr, expected: &Expected) -> bool {
     match expected {
+        Expected::Anything => true,
         Expected::Absent => parent.status(name) == Err(Errno::NOENT),
         Expected::Content(wanted) => {
             digest(parent, name).is_ok_and(|found| found.as_ref() == Some(wanted))

@@ -70,6 +70,20 @@ impl Root {
     pub(crate) fn directory(&self) -> Directory {
         self.inner.handle.clone()
     }
+
+    /// Whether this is the same directory as another one, whatever path either was opened by.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let identity = self.inner.handle.identity();
+        identity.is_ok() && identity == other.inner.handle.identity()
+    }
+
+    /// Removes the directory, unless something is in it.
+    #[expect(clippy::disallowed_methods, reason = "the root is where confinement begins")]
+    pub(crate) fn remove_if_empty(&self) {
+        if let Err(error) = std::fs::remove_dir(self.path()) {
+            tracing::debug!(%error, path = %self.path().display(), "a folder was left");
+        }
+    }
 }
 
 /// An open directory beneath the root.

@@ -7,16 +7,13 @@ use rustix::fs::RawMode;
 use rustix::io::Errno;
 
 use crate::error::FileFault;
-use crate::root::{Directory, Kind, set_mode};
+use crate::root::{Directory, set_mode};
 
 /// Bytes of the target's name that a staging name keeps.
 pub const STEM_BYTES: usize = 217;
 
 /// Bytes that are written between two looks at the cancellation.
 const PIECE: usize = 1 << 20;
-
-/// How often a name is tried that comes and goes meanwhile.
-const ATTEMPTS: u32 = 8;
 
 /// The name of a staging file for `target`.
 pub(crate) fn staging_name(target: &OsStr) -> OsString {
@@ -91,49 +88,6 @@ impl Staged {
         Ok(staged)
     }
 
-    /// Gives the file its name and keeps what had it, until the whole batch is there.
-    pub(crate) fn replace(mut self) -> Result<Published, FileFault> {
-        for _ in 0..ATTEMPTS {
-            let Some(name) = self.name.clone() else { break };
-            let swapped = match self.parent.exchange(&name, &self.target) {
-                Ok(()) => Some(name),
-                Err(Errno::NOENT) => match self.parent.rename_new(&name, &self.target) {
-                    Ok(()) => None,
-                    Err(Errno::EXIST) => continue,
-                    Err(errno) => return Err(errno.into()),
-                },
-                // The file system cannot exchange names.
-                Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-                    let old = staging_name(&self.target);
-                    let kept = match self.parent.link(&self.target, &old) {
-                        Ok(()) => Some(old),
-                        Err(Errno::NOENT) => None,
-                        Err(errno) => return Err(errno.into()),
-                    };
-                    self.parent.rename(&name, &self.target)?;
-                    kept
-                }
-                Err(errno) => return Err(errno.into()),
-            };
-            self.name = None;
-            let published = Published {
-                parent: self.parent.clone(),
-                target: self.target.clone(),
-                old: swapped,
-                removed: false,
-            };
-            if published.old_is_directory() {
-                published.undo();
-                return Err(FileFault::IsDirectory);
-            }
-            if self.durable {
-                self.parent.sync()?;
-            }
-            return Ok(published);
-        }
-        Err(FileFault::Unsteady)
-    }
-
     /// The directory, the name it is for, and the name it has.
     pub(crate) fn parts(&self) -> (&Directory, &OsStr, &OsStr) {
         (&self.parent, &self.target, self.name.as_deref().unwrap_or_default())
@@ -161,61 +115,6 @@ impl Staged {
             self.parent.sync()?;
         }
         Ok(())
-    }
-}
-
-/// A step of a batch that is done and can be taken back.
-#[derive(Debug)]
-pub(crate) struct Published {
-    parent: Directory,
-    target: OsString,
-    /// The name under which what was there before is kept.
-    old: Option<OsString>,
-    removed: bool,
-}
-
-impl Published {
-    /// Takes a name away and keeps what had it.
-    pub(crate) fn remove(parent: Directory, target: OsString) -> Result<Self, FileFault> {
-        let old = staging_name(&target);
-        parent.rename(&target, &old)?;
-        let published = Self { parent, target, old: Some(old), removed: true };
-        if published.old_is_directory() {
-            published.undo();
-            return Err(FileFault::IsDirectory);
-        }
-        Ok(published)
-    }
-
-    fn old_is_directory(&self) -> bool {
-        let status = self.old.as_ref().and_then(|old| self.parent.status(old).ok());
-        status.is_some_and(|status| status.kind == Kind::Directory)
-    }
-
-    /// Puts back what was there before.
-    pub(crate) fn undo(self) {
-        let outcome = match &self.old {
-            Some(old) if self.removed => self.parent.rename_new(old, &self.target),
-            Some(old) => match self.parent.exchange(old, &self.target) {
-                Ok(()) => self.parent.unlink(old),
-                Err(_) => self.parent.rename(old, &self.target),
-            },
-            None => self.parent.unlink(&self.target),
-        };
-        if let Err(error) = outcome {
-            tracing::warn!(name = %self.target.display(), %error, "a batch was not taken back");
-        }
-    }
-
-    /// Drops what was there before.
-    pub(crate) fn finish(self) {
-        let Some(old) = &self.old else { return };
-        match self.parent.unlink(old) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(error) => {
-                tracing::warn!(name = %old.display(), %error, "a replaced file was left behind");
-            }
-        }
     }
 }
 

@@ -13,6 +13,9 @@ pub const ABANDONED_AFTER: Duration = Duration::from_secs(30);
 /// Deepest level that is looked at.
 const LEVELS_MAX: usize = 200;
 
+/// Most names that are looked at.
+const NAMES_MAX: usize = 500_000;
+
 impl Filesystem {
     /// Removes staging files that are older than `age` at `now`; gives how many there were.
     ///
@@ -23,11 +26,15 @@ impl Filesystem {
         let Some(oldest) = oldest else { return 0 };
         let limit =
             (i64::try_from(oldest.as_secs()).unwrap_or(i64::MAX), i64::from(oldest.subsec_nanos()));
-        let mut swept = 0;
+        let (mut swept, mut names) = (0, 0);
         let mut ahead = vec![(RelPath::default(), self.root().directory(), 0)];
         while let Some((rel, directory, level)) = ahead.pop() {
             let Ok(children) = directory.children() else { continue };
             for Child { name, kind } in children.flatten() {
+                names += 1;
+                if names > NAMES_MAX {
+                    break;
+                }
                 let kind = kind.or_else(|| directory.status(&name).ok().map(|status| status.kind));
                 if kind == Some(Kind::Directory) {
                     if level < LEVELS_MAX

@@ -36,3 +36,7 @@ mod tools;
 #[cfg(test)]
 #[path = "vectors/gate/mod.rs"]
 mod gate;
+
+#[cfg(test)]
+#[path = "vectors/shim.rs"]
+mod shim;

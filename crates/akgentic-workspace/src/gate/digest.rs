@@ -1,6 +1,7 @@
 //! What identifies a content: the SHA-256 of its bytes.
 
 use std::fmt;
+use std::io::{self, Read};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -21,8 +22,12 @@ pub struct Digest(Arc<str>);
 impl Digest {
     /// The digest of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
+        Self::finished(Sha256::new_with_prefix(bytes))
+    }
+
+    fn finished(state: Sha256) -> Self {
         let mut hex = String::with_capacity(64);
-        let digits = Sha256::digest(bytes).into_iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        let digits = state.finalize().into_iter().flat_map(|byte| [byte >> 4, byte & 15]);
         hex.extend(digits.filter_map(|digit| char::from_digit(digit.into(), 16)));
         Self(hex.into())
     }
@@ -35,6 +40,31 @@ impl Digest {
     /// Its hexadecimal text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// A source whose bytes are digested as they are read.
+pub(crate) struct Digesting<R> {
+    source: R,
+    state: Sha256,
+}
+
+impl<R> Digesting<R> {
+    pub(crate) fn new(source: R) -> Self {
+        Self { source, state: Sha256::new() }
+    }
+
+    /// The digest of all that was read.
+    pub(crate) fn finish(self) -> Digest {
+        Digest::finished(self.state)
+    }
+}
+
+impl<R: Read> Read for Digesting<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.source.read(buffer)?;
+        self.state.update(buffer.get(..read).unwrap_or_default());
+        Ok(read)
     }
 }
 

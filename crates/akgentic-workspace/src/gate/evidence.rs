@@ -1,11 +1,11 @@
 //! What a refusal shows of the file: a bounded diff, or its digest.
 
 use std::fmt;
-use std::time::{Duration, Instant};
-
-use similar::{Algorithm, ChangeTag, DiffOp, group_diff_ops};
+use std::sync::Arc;
 
 use super::digest::Digest;
+use crate::diff::unified_between;
+use crate::lines::Text;
 use crate::text::clip;
 
 /// Bounds on what a refusal shows.
@@ -17,14 +17,12 @@ pub struct EvidenceLimits {
     pub bytes: usize,
     /// Characters of one line.
     pub line_chars: usize,
-    /// How long lines are compared; what is not compared by then counts as replaced.
-    pub time: Duration,
 }
 
 impl Default for EvidenceLimits {
-    /// 200 lines, 16 KiB, 500 characters per line, 8 ms.
+    /// 200 lines, 16 KiB, 500 characters per line.
     fn default() -> Self {
-        Self { lines: 200, bytes: 16 * 1024, line_chars: 500, time: Duration::from_millis(8) }
+        Self { lines: 200, bytes: 16 * 1024, line_chars: 500 }
     }
 }
 
@@ -64,7 +62,7 @@ impl fmt::Display for Evidence {
 #[derive(Clone, Debug)]
 pub struct Material {
     /// The live bytes.
-    pub live: Vec<u8>,
+    pub live: Arc<[u8]>,
     /// The content the agent proposed, before line endings were adapted.
     pub proposed: Option<String>,
 }
@@ -74,72 +72,19 @@ impl Material {
     pub fn evidence(&self, path: &str, limits: EvidenceLimits) -> Option<Evidence> {
         let live = String::from_utf8_lossy(&self.live);
         let Some(proposed) = &self.proposed else {
-            let lines = lines(&live).len();
+            let lines = Text::new(&live).len();
             return Some(Evidence::Digest { lines, sha: Digest::of(&self.live) });
         };
-        let (old, new) = (lines(&live), lines(proposed));
-        if old == new {
+        let diff = unified_between(path, &live, proposed, ("live", "proposed"));
+        if diff.is_empty() {
             let same = *live == **proposed;
             return (!same).then_some(Evidence::EndingsOnly);
         }
-        Some(Evidence::Diff(diff(path, &old, &new, limits)))
-    }
-}
-
-/// The lines of a text, without their endings.
-fn lines(text: &str) -> Vec<&str> {
-    let mut lines: Vec<&str> = text.split('\n').collect();
-    let count = lines.len();
-    for line in lines.iter_mut().take(count - 1) {
-        *line = line.strip_suffix('\r').unwrap_or(line);
-    }
-    if lines.last().is_some_and(|last| last.is_empty()) {
-        lines.pop();
-    }
-    lines
-}
-
-fn diff(path: &str, old: &[&str], new: &[&str], limits: EvidenceLimits) -> String {
-    let deadline = Instant::now() + limits.time;
-    let ops = similar::capture_diff_slices_deadline(Algorithm::Myers, old, new, Some(deadline));
-    let mut out = Capped::new(limits);
-    out.line(|| format!("--- live/{path}"));
-    out.line(|| format!("+++ proposed/{path}"));
-    for group in group_diff_ops(ops, 3) {
-        let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
-        out.line(|| {
-            let old = span(first.old_range().start, last.old_range().end);
-            let new = span(first.new_range().start, last.new_range().end);
-            format!("@@ -{old} +{new} @@")
-        });
-        for op in &group {
-            changes(op, old, new, &mut out);
+        let mut out = Capped::new(limits);
+        for line in diff.split('\n') {
+            out.line(line);
         }
-    }
-    out.finish()
-}
-
-fn changes(op: &DiffOp, old: &[&str], new: &[&str], out: &mut Capped) {
-    if op.tag() == similar::DiffTag::Equal {
-        for line in old.get(op.old_range()).unwrap_or(&[]) {
-            out.change(ChangeTag::Equal, line);
-        }
-        return;
-    }
-    for line in old.get(op.old_range()).unwrap_or(&[]) {
-        out.change(ChangeTag::Delete, line);
-    }
-    for line in new.get(op.new_range()).unwrap_or(&[]) {
-        out.change(ChangeTag::Insert, line);
-    }
-}
-
-/// A range as it stands in the header of a hunk.
-fn span(start: usize, end: usize) -> String {
-    match end - start {
-        0 => format!("{start},0"),
-        1 => format!("{}", start + 1),
-        length => format!("{},{length}", start + 1),
+        Some(Evidence::Diff(out.finish()))
     }
 }
 
@@ -158,36 +103,24 @@ impl Capped {
         Self { limits, text: String::new(), shown: 0, total: 0, full: false }
     }
 
-    fn change(&mut self, tag: ChangeTag, line: &str) {
-        let sign = match tag {
-            ChangeTag::Equal => ' ',
-            ChangeTag::Delete => '-',
-            ChangeTag::Insert => '+',
-        };
-        let most = self.limits.line_chars;
-        self.line(|| {
-            let kept = clip(line, most);
-            let more = if kept.len() < line.len() { " […]" } else { "" };
-            format!("{sign}{kept}{more}")
-        });
-    }
-
     /// Takes a line, or counts it.
-    pub fn line(&mut self, line: impl FnOnce() -> String) {
+    pub fn line(&mut self, line: &str) {
         self.total += 1;
         if self.full || self.shown == self.limits.lines {
             self.full = true;
             return;
         }
-        let line = line();
-        if self.shown > 0 && self.text.len() + 1 + line.len() > self.limits.bytes {
+        let kept = clip(line, self.limits.line_chars);
+        let more = if kept.len() < line.len() { " […]" } else { "" };
+        if self.shown > 0 && self.text.len() + 1 + kept.len() + more.len() > self.limits.bytes {
             self.full = true;
             return;
         }
         if self.shown > 0 {
             self.text.push('\n');
         }
-        self.text.push_str(&line);
+        self.text.push_str(kept);
+        self.text.push_str(more);
         self.shown += 1;
     }
 
@@ -210,7 +143,7 @@ mod tests {
 
     fn evidence(live: &str, proposed: &str) -> Option<Evidence> {
         let material =
-            Material { live: live.as_bytes().to_vec(), proposed: Some(proposed.to_owned()) };
+            Material { live: live.as_bytes().into(), proposed: Some(proposed.to_owned()) };
         material.evidence("f", EvidenceLimits::default())
     }
 

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use decision::{Intent, Ruling, decide};
 pub use digest::Digest;
+pub(crate) use digest::Digesting;
 pub use evidence::{Capped, Evidence, EvidenceLimits, Material};
 pub use observation::{LastWrite, Observation};
 pub(crate) use recent::Recent;

@@ -36,6 +36,12 @@ pub enum Code {
     Locked,
     /// An anchor is empty.
     EmptyAnchor,
+    /// The text to replace does not stand there as written, and several places are like it.
+    AmbiguousMatch,
+    /// A patch is of another kind than those that are applied.
+    OtherDialect,
+    /// The path stands for the output of a run, which nobody changes.
+    Reserved,
     /// Commands cannot be run here.
     Unconfigured,
     /// The command is not one that may be run.
@@ -89,6 +95,9 @@ impl Code {
             Self::BusyOverdue => "busy_overdue",
             Self::Locked => "locked",
             Self::EmptyAnchor => "empty_anchor",
+            Self::AmbiguousMatch => "ambiguous_match",
+            Self::OtherDialect => "other_dialect",
+            Self::Reserved => "reserved_path",
             Self::Unconfigured => "unconfigured",
             Self::CommandNotAllowed => "command_not_allowed",
             Self::File(FileCode::PathEscape) => "path_escape",
@@ -161,7 +170,12 @@ impl Code {
                 "another program holds the lock of this workspace for a change of its own"
             }
             Self::EmptyAnchor => "the text to replace is empty, which is in no one place of a file",
+            Self::Reserved => {
+                "paths below `.akgentic/runs` stand for what commands wrote; they can be read, not changed"
+            }
             Self::NotFound
+            | Self::AmbiguousMatch
+            | Self::OtherDialect
             | Self::Busy
             | Self::BusyOverdue
             | Self::Unconfigured
@@ -178,6 +192,7 @@ impl Code {
             Self::OsDenied => "Try again later, or use another path.",
             Self::PublishLost | Self::Locked => "Make exactly the same change again.",
             Self::EmptyAnchor => "Name the text that is to be replaced.",
+            Self::Reserved => "Use another path.",
             _ => {
                 "Read the file again, look at your change against what is there now, then redo it."
             }

@@ -16,6 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use tokio::sync::watch;
+
 pub use queue::Record;
 pub use repository::{Content, ContentKind, JournalError};
 pub(crate) use scan::kind_of;
@@ -77,6 +79,7 @@ pub struct JournalReport {
 pub struct Journal {
     queue: Arc<Queue>,
     report: Arc<Mutex<JournalReport>>,
+    states: watch::Receiver<JournalState>,
     writer: Option<JoinHandle<()>>,
 }
 
@@ -88,12 +91,14 @@ impl Journal {
         let report = Arc::new(Mutex::new(report));
         let (opened, is_open) = std::sync::mpsc::sync_channel(1);
         let (to_queue, to_report) = (Arc::clone(&queue), Arc::clone(&report));
+        let (to_states, states) = watch::channel(JournalState::On);
         let root = root.clone();
         let thread = std::thread::Builder::new().name("workspace-journal".to_owned());
         // The repository stays on the thread that works with it.
         let thread = thread.spawn(move || match Ledger::open(root.path()) {
             Ok(ledger) => {
                 let mut writer = Writer::new(root, ledger, limits, to_queue, to_report);
+                writer.states = to_states;
                 if opened.send(Ok(())).is_ok() {
                     writer.run();
                 }
@@ -105,7 +110,7 @@ impl Journal {
             }
         })?;
         is_open.recv().map_err(|_| JournalError::Gone)??;
-        let journal = Self { queue, report, writer: Some(thread) };
+        let journal = Self { queue, report, states, writer: Some(thread) };
         journal.look();
         Ok(journal)
     }
@@ -132,6 +137,11 @@ impl Journal {
     /// Waits until all that was handed over is recorded; whether that came in time.
     pub fn settle(&self, within: Duration) -> bool {
         self.queue.settle(within)
+    }
+
+    /// Tells when it goes on or off.
+    pub fn states(&self) -> watch::Receiver<JournalState> {
+        self.states.clone()
     }
 
     /// How it stands.
@@ -193,6 +203,7 @@ struct Writer {
     scanner: Scanner,
     queue: Arc<Queue>,
     report: Arc<Mutex<JournalReport>>,
+    states: watch::Sender<JournalState>,
     failures: u32,
     /// Since when it is off.
     off: Option<Instant>,
@@ -216,6 +227,7 @@ impl Writer {
             scanner: Scanner::default(),
             queue,
             report,
+            states: watch::Sender::default(),
             failures: 0,
             off: None,
             off_for: OFF_FOR,
@@ -293,7 +305,15 @@ impl Writer {
     }
 
     fn with_report(&self, change: impl FnOnce(&mut JournalReport)) {
-        change(&mut self.report.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut report);
+        self.states.send_if_modified(|state| {
+            let turned = *state != report.state;
+            if turned {
+                state.clone_from(&report.state);
+            }
+            turned
+        });
     }
 
     fn entry(&mut self, entry: Entry) -> Result<u64, JournalError> {

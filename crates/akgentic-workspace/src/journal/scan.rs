@@ -10,6 +10,7 @@ use super::ignores::{self, Rules};
 use super::repository::{Content, ContentKind, JournalError, Ledger, Recorded};
 use crate::admission::RelPath;
 use crate::root::{Directory, Kind, Root, Status};
+use crate::staging::is_staging_name;
 
 /// Bounds on what is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,6 +156,11 @@ impl Look<'_> {
                 return Ok(());
             }
             let path = at.join(&child.name);
+            // Files on their way in or out, whatever the ignore rules of the tree say.
+            if child.name.to_str().is_some_and(is_staging_name) && self.ledger.get(&path).is_none()
+            {
+                continue;
+            }
             let is_dir = match child.kind {
                 Some(kind) => kind == Kind::Directory,
                 None => directory.enter(&child.name).is_ok(),

@@ -15,9 +15,9 @@ pub use budget::{
     looks_within,
 };
 pub use models::{
-    ExecBackend, ExecConfig, ExecLease, ExecOutcome, ExecPayload, ExecStart, ExecState, ExecStatus,
-    Lease,
+    ExecConfig, ExecLease, ExecOutcome, ExecPayload, ExecStart, ExecState, ExecStatus, Lease,
 };
+pub use text::STREAM_SHOWN;
 pub use worker::{Command, CommandFault, Payload, Sandbox, Started, run_worker};
 
 use crate::gate::Recent;
@@ -65,6 +65,8 @@ pub struct Leases {
     errors: Recent<String, String>,
     in_flight: Recent<String, ()>,
     recent: Recent<String, Recent<String, ()>>,
+    /// Runs whose results went for those of others.
+    forgotten: Vec<String>,
 }
 
 impl Default for Leases {
@@ -77,6 +79,7 @@ impl Default for Leases {
             errors: Recent::new(RESULTS),
             in_flight: Recent::new(RESULTS),
             recent: Recent::new(AGENTS),
+            forgotten: Vec::new(),
         }
     }
 }
@@ -111,8 +114,17 @@ impl Leases {
     }
 
     /// Gives the tree to a run, once [`Leases::hold`] says that it is free.
-    pub fn start(&mut self, run_id: &str, agent: &str, cmd: &str, now: Duration) {
-        let timeout = self.timeout_s.unwrap_or(0.0);
+    ///
+    /// The command may take `timeout_s`, or else as long as was configured.
+    pub fn start(
+        &mut self,
+        run_id: &str,
+        agent: &str,
+        cmd: &str,
+        timeout_s: Option<f64>,
+        now: Duration,
+    ) {
+        let timeout = timeout_s.or(self.timeout_s).unwrap_or(0.0);
         let budget = budget::seconds(timeout.min(WORKER_BUDGET_S));
         let lease = Lease {
             run_id: run_id.to_owned(),
@@ -121,6 +133,7 @@ impl Leases {
             started_at: now,
             budget,
             deadline: now + budget + budget::seconds(LEASE_GRACE_S),
+            begun: false,
             worker_alive: true,
         };
         self.lease = Some(lease);
@@ -146,6 +159,7 @@ impl Leases {
     pub fn run_started(&mut self, run_id: &str, now: Duration) {
         if let Some(lease) = self.lease.as_mut().filter(|lease| lease.run_id == run_id) {
             lease.deadline = now + lease.budget + budget::seconds(LEASE_GRACE_S);
+            lease.begun = true;
         }
     }
 
@@ -158,16 +172,29 @@ impl Leases {
 
     /// A run came to an outcome.
     pub fn deliver(&mut self, run_id: &str, outcome: ExecOutcome) -> Closed {
-        self.results.put(run_id.to_owned(), Some(outcome));
+        self.keep(run_id, Some(outcome));
         self.close(run_id)
     }
 
     /// A run came to no outcome.
     pub fn fail(&mut self, run_id: &str, reason: &str) -> Closed {
         let reason = if reason.trim().is_empty() { "it ended without saying why" } else { reason };
-        self.results.put(run_id.to_owned(), None);
+        self.keep(run_id, None);
         self.errors.put(run_id.to_owned(), reason.to_owned());
         self.close(run_id)
+    }
+
+    fn keep(&mut self, run_id: &str, result: Option<ExecOutcome>) {
+        if let Some((gone, _)) = self.results.put(run_id.to_owned(), result)
+            && gone != run_id
+        {
+            self.forgotten.push(gone);
+        }
+    }
+
+    /// Runs whose results are not kept any more since this was asked last.
+    pub fn take_forgotten(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.forgotten)
     }
 
     fn close(&mut self, run_id: &str) -> Closed {
@@ -192,6 +219,16 @@ impl Leases {
         if self.in_flight.peek(run_id).is_some() {
             return ExecStatus::new(ExecState::Running, run_id);
         }
+        self.unknown(agent, run_id)
+    }
+
+    /// Whether an agent asked for a run, as far as that is still known.
+    pub fn is_of(&self, agent: &str, run_id: &str) -> bool {
+        self.recent.peek(agent).is_some_and(|recent| recent.peek(run_id).is_some())
+    }
+
+    /// The answer about a run of which the asking agent knows nothing.
+    pub fn unknown(&self, agent: &str, run_id: &str) -> ExecStatus {
         let recent = self
             .recent
             .peek(agent)

@@ -1,8 +1,10 @@
 //! What is said about runs on the wire.
 
 use akgentic_core::payload;
+use akgentic_sandbox::{AUTO, Registry};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// What a command left behind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -16,6 +18,12 @@ pub struct ExecOutcome {
     /// Whether its budget killed it.
     #[serde(default)]
     pub timed_out: bool,
+    /// What held the command, and what did not; written only when it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enforcement: Option<String>,
+    /// What whoever uses the workspace next should know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
 }
 payload!(ExecOutcome = "akgentic.tool.workspace.execution.ExecOutcome");
 
@@ -84,29 +92,18 @@ pub struct Lease {
     pub budget: std::time::Duration,
     /// When the tree may be taken from a run whose worker is gone.
     pub deadline: std::time::Duration,
+    /// Whether the command has begun; before, its sandbox is being started.
+    pub begun: bool,
     /// Whether something is at work that will report.
     pub worker_alive: bool,
-}
-
-/// What a run is made with, as it is written down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ExecBackend {
-    /// No sandbox but the rules of the command itself.
-    Local,
-    /// Bubblewrap.
-    Bwrap,
-    /// Seatbelt.
-    Seatbelt,
-    /// Docker.
-    Docker,
 }
 
 /// How commands of a workspace are run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExecConfig {
-    /// The sandbox.
-    pub mode: ExecBackend,
+    /// Name of a registered sandbox backend.
+    #[serde(deserialize_with = "backend")]
+    pub mode: String,
     /// The team.
     pub team_id: String,
     /// The workspace; the team's own unless said otherwise.
@@ -123,6 +120,16 @@ fn timeout_s() -> f64 {
     15.0
 }
 
+/// Reads the name of a backend: one that is registered, and not the request for any.
+fn backend<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let mode = String::deserialize(deserializer)?;
+    if mode == AUTO {
+        return Err(D::Error::custom("a backend has to be named"));
+    }
+    Registry::global().check_mode(&mode).map_err(D::Error::custom)?;
+    Ok(mode)
+}
+
 /// What a worker is given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExecPayload {
@@ -133,8 +140,9 @@ pub struct ExecPayload {
     /// The directory it runs in, relative to the tree.
     #[serde(default)]
     pub cwd: String,
-    /// The sandbox.
-    pub mode: ExecBackend,
+    /// Name of a registered sandbox backend.
+    #[serde(deserialize_with = "backend")]
+    pub mode: String,
     /// The team.
     pub team_id: String,
     /// The workspace; the team's own unless said otherwise.

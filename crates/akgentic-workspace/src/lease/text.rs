@@ -1,20 +1,34 @@
 //! What an agent reads about a run.
 
+use std::fmt::Write as _;
+
 use super::models::{ExecOutcome, ExecState, ExecStatus};
 use crate::text::clip;
 
-/// Characters of one stream that an answer shows; the sandbox bounds what it captures before.
+/// Bytes of one stream that an answer shows at most.
 pub const STREAM_CHARS: usize = 64 * 1024;
+
+/// Bytes of one stream that are asked of a sandbox: with the line that tells what it left out, they
+/// are shown as they are.
+pub const STREAM_SHOWN: usize = STREAM_CHARS - 1024;
 
 /// The outcome of a run.
 pub fn outcome(outcome: &ExecOutcome) -> String {
-    let ExecOutcome { stdout, stderr, exit_code, .. } = outcome;
+    let ExecOutcome { stdout, stderr, exit_code, enforcement, notices, .. } = outcome;
     let verdict = if *exit_code == 0 { "OK" } else { "FAILED" };
     let (stdout, stderr) = (bounded(stdout), bounded(stderr));
-    format!(
+    let mut text = format!(
         "exit_code: {exit_code} ({verdict})\nstdout:\n{stdout}\nstderr (note: many tools write \
          progress to stderr even on success):\n{stderr}"
-    )
+    );
+    for notice in enforcement.iter().map(String::as_str).chain(notices.iter().map(String::as_str)) {
+        let line = notice.lines().map(str::trim).collect::<Vec<_>>().join("; ");
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        _ = write!(text, "[... {line} ...]");
+    }
+    text
 }
 
 /// The state of a run.
@@ -45,6 +59,14 @@ pub fn in_progress(run: &str) -> String {
     format!(
         "Run {run} is still going and holds the workspace: files can be read, not changed. Call \
          workspace_exec_result('{run}') on your next turn for its result."
+    )
+}
+
+/// The caller waited, and what the command is to run in has not started yet.
+pub fn starting(run: &str) -> String {
+    format!(
+        "Run {run} has not begun: the sandbox is still starting. It holds the workspace meanwhile: files \
+         can be read, not changed. workspace_exec_result('{run}') has the result once it ends."
     )
 }
 

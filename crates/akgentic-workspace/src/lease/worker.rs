@@ -36,13 +36,8 @@ pub struct Command {
 /// Why a command came to no outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandFault {
-    /// Its budget killed it; what it wrote until then.
-    TimedOut {
-        /// Its standard output.
-        stdout: String,
-        /// Its standard error.
-        stderr: String,
-    },
+    /// Its budget killed it; what is known of it.
+    TimedOut(ExecOutcome),
     /// Anything else, in words.
     Failed(String),
 }
@@ -103,10 +98,13 @@ pub async fn run_worker<S: Sandbox>(
     let command = Command { cmd: payload.cmd, cwd: payload.cwd, budget, wait };
     match timeout(wait, sandbox.run(command)).await {
         Ok(Ok(outcome)) => Ok(outcome),
-        Ok(Err(CommandFault::TimedOut { stdout, stderr })) => {
+        Ok(Err(CommandFault::TimedOut(outcome))) => {
             let told = text::killed(budget.as_secs_f64());
-            let stderr = if stderr.is_empty() { told } else { format!("{stderr}\n{told}") };
-            Ok(ExecOutcome { stdout, stderr, exit_code: 124, timed_out: true })
+            let stderr = match outcome.stderr.trim_end_matches('\n') {
+                "" => told,
+                written => format!("{written}\n{told}"),
+            };
+            Ok(ExecOutcome { stderr, exit_code: 124, timed_out: true, ..outcome })
         }
         Ok(Err(CommandFault::Failed(reason))) => {
             Err(never_empty(reason, "the command could not be run"))

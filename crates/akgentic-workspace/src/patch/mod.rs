@@ -5,7 +5,6 @@ mod apply;
 mod headers;
 mod parse;
 mod places;
-mod plan;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +13,6 @@ pub use apply::{Applied, Moved, apply_hunks};
 pub use parse::{Patch, PatchError, Section, SectionKind, parse_patch};
 pub(crate) use places::closest;
 pub use places::{BestPlace, HunkContextError};
-pub(crate) use plan::{PatchFailure, plan_patch};
 
 /// The path that stands for no file.
 pub const NO_FILE: &str = "/dev/null";

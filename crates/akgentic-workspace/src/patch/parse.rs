@@ -64,6 +64,8 @@ pub struct Patch {
     pub sections: Vec<Section>,
     /// Line of the first hunk that no file header stands before, counted from 1.
     pub stray_hunk: Option<usize>,
+    /// Files whose header no hunk follows, with the header's line, counted from 1.
+    pub without_hunks: Vec<(String, usize)>,
 }
 
 /// Why a text is not read as a patch.
@@ -197,7 +199,7 @@ impl<'t> Reader<'t> {
     fn is_file_header(&self) -> bool {
         let (line, next) = (self.line(0).unwrap_or_default(), self.line(1).unwrap_or_default());
         (line.starts_with("--- ") && next.starts_with("+++ "))
-            || (line.starts_with("+++ ") && next.starts_with("@@ -"))
+            || (line.starts_with("+++ ") && !names_no_file(line) && next.starts_with("@@ -"))
     }
 
     fn section(&mut self) -> Result<(), PatchError> {
@@ -222,10 +224,10 @@ impl<'t> Reader<'t> {
             }
         }
         if section.hunks.is_empty() && section.kind == SectionKind::Update {
-            let text = "no hunk follows the file header: a hunk begins with `@@ -LINE,COUNT +LINE,COUNT @@`";
-            return Err(malformed(line, &section.path, text));
+            self.patch.without_hunks.push((section.path, line));
+        } else {
+            self.patch.sections.push(section);
         }
-        self.patch.sections.push(section);
         Ok(())
     }
 
@@ -313,6 +315,12 @@ impl<'t> Reader<'t> {
         );
         malformed(first, path, text)
     }
+}
+
+/// Whether the name in a header stands for no file.
+fn names_no_file(header: &str) -> bool {
+    let name = header.trim_start_matches("+++ ").split('\t').next().unwrap_or_default();
+    name.trim() == NO_FILE
 }
 
 fn malformed(line: usize, path: &str, text: impl Into<String>) -> PatchError {

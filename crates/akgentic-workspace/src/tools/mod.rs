@@ -1,30 +1,54 @@
 //! The tools as the model calls them.
 
 mod changing;
+mod exec;
 mod reading;
 mod searching;
 
-use akgentic_tool_core::{Content, Tool, ToolCall, ToolDefinition, ToolError, arguments_schema};
+use std::sync::Arc;
+
+use akgentic_tool_core::{
+    CallStopped, Content, Tool, ToolCall, ToolDefinition, ToolError, arguments_schema,
+};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::filesystem::Filesystem;
+use crate::error::{FileError, FileFault};
+use crate::refusal;
+use crate::tree::Tree;
 
-pub use changing::EditItem;
 pub(crate) use changing::{delete, edit, mkdir, multi_edit, patch, write};
+pub(crate) use exec::{RunPlace, Runner, Unrun, exec};
 pub(crate) use reading::{list, read};
 pub(crate) use searching::{glob, grep};
 
 /// Tells whether nobody waits for the outcome any more.
 type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
 
+/// One agent at work on a tree.
+#[derive(Clone, Debug)]
+pub(crate) struct Hand {
+    /// The owner of the tree.
+    pub tree: Arc<Tree>,
+    /// The agent's id.
+    pub agent: Arc<str>,
+}
+
+/// The refusal of a file operation.
+fn failed(error: &FileError) -> ToolError {
+    match error.fault {
+        FileFault::Cancelled => CallStopped::Cancelled.into(),
+        _ => ToolError::retriable(refusal::describe(error)),
+    }
+}
+
 /// A tool whose defaults come from the card and whose work blocks.
 ///
 /// The work runs on a thread of its own, and is told to stop when the call is cancelled or nobody
 /// waits for it any more.
 fn tool<A, F>(
-    files: &Filesystem,
+    hand: &Hand,
     name: &str,
     description: impl Into<String>,
     defaults: Value,
@@ -32,15 +56,15 @@ fn tool<A, F>(
 ) -> Tool
 where
     A: DeserializeOwned + JsonSchema + Send + 'static,
-    F: Fn(&Filesystem, A, Stop<'_>) -> Result<String, ToolError> + Clone + Send + Sync + 'static,
+    F: Fn(&Hand, A, Stop<'_>) -> Result<String, ToolError> + Clone + Send + Sync + 'static,
 {
     let parameters = arguments_schema::<A>();
-    tool_with_parameters(files, name, description, parameters, defaults, work)
+    tool_with_parameters(hand, name, description, parameters, defaults, work)
 }
 
 /// [`tool`] whose parameters are described otherwise than by their type alone.
 fn tool_with_parameters<A, F>(
-    files: &Filesystem,
+    hand: &Hand,
     name: &str,
     description: impl Into<String>,
     mut parameters: Value,
@@ -49,7 +73,7 @@ fn tool_with_parameters<A, F>(
 ) -> Tool
 where
     A: DeserializeOwned + JsonSchema + Send + 'static,
-    F: Fn(&Filesystem, A, Stop<'_>) -> Result<String, ToolError> + Clone + Send + Sync + 'static,
+    F: Fn(&Hand, A, Stop<'_>) -> Result<String, ToolError> + Clone + Send + Sync + 'static,
 {
     let defaults = match defaults {
         Value::Object(defaults) => defaults,
@@ -62,18 +86,18 @@ where
     }
     let definition =
         ToolDefinition { name: name.to_owned(), description: description.into(), parameters };
-    let files = files.clone();
+    let hand = hand.clone();
     Tool::from_definition(definition, move |mut args, call| {
         if let Value::Object(args) = &mut args {
             for (parameter, value) in &defaults {
                 args.entry(parameter.as_str()).or_insert_with(|| value.clone());
             }
         }
-        let (files, work) = (files.clone(), work.clone());
+        let (hand, work) = (hand.clone(), work.clone());
         Box::pin(async move {
             let args = serde_json::from_value(args)
                 .map_err(|error| ToolError::retriable(error.to_string()))?;
-            aside(&call, move |stop| work(&files, args, stop)).await.map(Content::from)
+            aside(&call, move |stop| work(&hand, args, stop)).await.map(Content::from)
         })
     })
 }

@@ -1,21 +1,20 @@
 //! `workspace_read` and `workspace_list`.
 
 use std::borrow::Cow;
-use std::io::Read as _;
+use std::io::Read;
 
 use akgentic_tool_core::{CallStopped, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::tool;
+use super::{Hand, failed, tool};
 use crate::error::{FileError, FileFault};
-use crate::filesystem::Filesystem;
+use crate::gate::{Digesting, Observation};
 use crate::kinds::{FileKind, suffix};
 use crate::list::list_directory;
-use crate::mutation::failed;
 use crate::params::{WorkspaceList, WorkspaceRead};
-use crate::read::{PageLimits, Window, read_page};
+use crate::read::{Page, PageLimits, Window, read_page};
 use crate::refusal;
 
 #[derive(Deserialize, JsonSchema)]
@@ -49,7 +48,7 @@ fn one() -> i64 {
 }
 
 /// `workspace_read`
-pub(crate) fn read(files: &Filesystem, param: &WorkspaceRead) -> Tool {
+pub(crate) fn read(hand: &Hand, param: &WorkspaceRead) -> Tool {
     let limits = PageLimits::default();
     let usual = param.default_limit;
     let documents = param.document_reader.is_on();
@@ -71,14 +70,14 @@ pub(crate) fn read(files: &Filesystem, param: &WorkspaceRead) -> Tool {
         "force_document_regeneration": param.force_document_regeneration,
     });
     let tool =
-        tool(files, "workspace_read", description, defaults, move |files, args: ReadArgs, stop| {
-            read_file(files, &args, usual, documents, stop)
+        tool(hand, "workspace_read", description, defaults, move |hand, args: ReadArgs, stop| {
+            read_file(hand, &args, usual, documents, stop)
         });
     tool.with_instructions(param.instructions.as_deref())
 }
 
 fn read_file(
-    files: &Filesystem,
+    hand: &Hand,
     args: &ReadArgs,
     usual: i64,
     documents: bool,
@@ -102,7 +101,12 @@ fn read_file(
             )));
         }
     };
-    let open = files.open(path).map_err(|error| failed(&error))?;
+    let window = Window { offset: u64::try_from(args.offset).unwrap_or(0).max(1), limit };
+    if let Some((file, size)) = hand.tree.run_output(path) {
+        return Ok(page(&mut file.take(size), path, window, stop)?.text);
+    }
+    let moment = hand.tree.moment();
+    let open = hand.tree.files().open(path).map_err(|error| failed(&error))?;
     match kind {
         FileKind::Text => {}
         FileKind::Document => {
@@ -121,17 +125,26 @@ fn read_file(
             )));
         }
     }
-    let window = Window { offset: u64::try_from(args.offset).unwrap_or(0).max(1), limit };
     // What is appended meanwhile belongs to the next read.
-    let mut source = open.file.take(open.size);
-    match read_page(&mut source, window, PageLimits::default(), stop) {
-        Ok(page) => Ok(page.text),
-        Err(fault) => Err(failed(&FileError::new(path, fault))),
-    }
+    let mut source = Digesting::new(open.file.take(open.size));
+    let page = page(&mut source, path, window, stop)?;
+    let seen = Observation { sha: source.finish(), full: page.full };
+    hand.tree.saw(&hand.agent, open.rel, seen, moment);
+    Ok(page.text)
+}
+
+fn page(
+    source: &mut dyn Read,
+    path: &str,
+    window: Window,
+    stop: &dyn Fn() -> bool,
+) -> Result<Page, ToolError> {
+    let page = read_page(source, window, PageLimits::default(), stop);
+    page.map_err(|fault| failed(&FileError::new(path, fault)))
 }
 
 /// `workspace_list`
-pub(crate) fn list(files: &Filesystem, param: &WorkspaceList) -> Tool {
+pub(crate) fn list(hand: &Hand, param: &WorkspaceList) -> Tool {
     let usual = match param.max_depth {
         0 => Cow::Borrowed("the whole tree"),
         1 => Cow::Borrowed("its entries"),
@@ -144,12 +157,13 @@ pub(crate) fn list(files: &Filesystem, param: &WorkspaceList) -> Tool {
          missing directory and a path outside the workspace."
     );
     let defaults = json!({"depth": param.max_depth});
-    let tool =
-        tool(files, "workspace_list", description, defaults, |files, args: ListArgs, stop| {
-            list_directory(files, &args.path, args.depth, stop).map_err(|error| match error.fault {
-                FileFault::Cancelled => CallStopped::Cancelled.into(),
-                _ => ToolError::retriable(refusal::describe_directory(&error)),
-            })
-        });
+    let tool = tool(hand, "workspace_list", description, defaults, |hand, args: ListArgs, stop| {
+        list_directory(hand.tree.files(), &args.path, args.depth, stop).map_err(|error| match error
+            .fault
+        {
+            FileFault::Cancelled => CallStopped::Cancelled.into(),
+            _ => ToolError::retriable(refusal::describe_directory(&error)),
+        })
+    });
     tool.with_instructions(param.instructions.as_deref())
 }

@@ -5,11 +5,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::tool;
-use crate::filesystem::Filesystem;
+use super::{Hand, failed, tool};
 use crate::glob::{Pattern, find_files};
 use crate::grep::{GrepError, Query, search};
-use crate::mutation::failed;
 use crate::params::{WorkspaceGlob, WorkspaceGrep};
 
 #[derive(Deserialize, JsonSchema)]
@@ -39,7 +37,7 @@ fn most(limit: i64) -> usize {
 }
 
 /// `workspace_glob`
-pub(crate) fn glob(files: &Filesystem, param: &WorkspaceGlob) -> Tool {
+pub(crate) fn glob(hand: &Hand, param: &WorkspaceGlob) -> Tool {
     let most = most(param.max_results);
     let description = format!(
         "Finds files of the workspace by name. `*`, `?` and `[…]` stand for characters of one name, \
@@ -49,25 +47,20 @@ pub(crate) fn glob(files: &Filesystem, param: &WorkspaceGlob) -> Tool {
          `path`. Ignored files are found as well. Fails for a pattern that is absolute or holds `..`, \
          and for a path outside the workspace."
     );
-    let tool = tool(
-        files,
-        "workspace_glob",
-        description,
-        json!({}),
-        move |files, args: GlobArgs, stop| {
+    let tool =
+        tool(hand, "workspace_glob", description, json!({}), move |hand, args: GlobArgs, stop| {
             let pattern = Pattern::new(&args.pattern).map_err(|error| {
                 let shown = crate::text::clip(&args.pattern, 200);
                 ToolError::retriable(format!("The pattern `{shown}` cannot be used: {error}."))
             })?;
-            let found = find_files(files, &pattern, &args.path, most, stop);
+            let found = find_files(hand.tree.files(), &pattern, &args.path, most, stop);
             found.map(|found| found.text()).map_err(|error| failed(&error))
-        },
-    );
+        });
     tool.with_instructions(param.instructions.as_deref())
 }
 
 /// `workspace_grep`
-pub(crate) fn grep(files: &Filesystem, param: &WorkspaceGrep) -> Tool {
+pub(crate) fn grep(hand: &Hand, param: &WorkspaceGrep) -> Tool {
     let (most, length) = (most(param.max_results), most(param.max_line_length));
     let description = format!(
         "Searches the contents of files of the workspace for lines that a regular expression matches. \
@@ -77,12 +70,8 @@ pub(crate) fn grep(files: &Filesystem, param: &WorkspaceGrep) -> Tool {
          files are not. Fails for an expression that cannot be read, and for a path outside the \
          workspace."
     );
-    let tool = tool(
-        files,
-        "workspace_grep",
-        description,
-        json!({}),
-        move |files, args: GrepArgs, stop| {
+    let tool =
+        tool(hand, "workspace_grep", description, json!({}), move |hand, args: GrepArgs, stop| {
             let query = Query {
                 pattern: &args.pattern,
                 path: &args.path,
@@ -90,7 +79,7 @@ pub(crate) fn grep(files: &Filesystem, param: &WorkspaceGrep) -> Tool {
                 max_results: most,
                 max_line_length: length,
             };
-            match search(files, &query, stop) {
+            match search(hand.tree.files(), &query, stop) {
                 Ok(matches) => Ok(matches.text()),
                 Err(GrepError::File(error)) => Err(failed(&error)),
                 Err(GrepError::Include(error)) => {
@@ -101,7 +90,6 @@ pub(crate) fn grep(files: &Filesystem, param: &WorkspaceGrep) -> Tool {
                 }
                 Err(GrepError::Regex(error)) => Err(ToolError::retriable(error.to_string())),
             }
-        },
-    );
+        });
     tool.with_instructions(param.instructions.as_deref())
 }

@@ -4,16 +4,18 @@ use std::ffi::OsString;
 use std::io::Read as _;
 use std::sync::Arc;
 
+use super::failure::{Cause, Failure};
 use super::refused::{fault_stop, file_refusal, not_text};
+use super::{Tree, spill};
 use crate::admission::{LastLink, Place, RelPath};
 use crate::error::{FileError, FileFault};
-use crate::filesystem::{Stumble, make_directories};
-use crate::gate::{Code, Denied, Digest, Gate, Intent, Material, Permit, Refusal};
+use crate::filesystem::{Stumble, directory_meant, make_directories};
+use crate::gate::{Code, Denied, Digest, Intent, Material, Permit, Refusal};
 use crate::journal::{Content, ContentKind, kind_of};
 use crate::publish::{Expected, Publication, PublishFault, Unpublished};
 use crate::root::{Directory, Kind, OpenFault, Root, Status};
 use crate::staging::Staged;
-use crate::text;
+use crate::{refusal, text};
 
 /// Bytes of a file that the gate reads.
 pub const LIVE_BYTES: u64 = 64 << 20;
@@ -26,10 +28,8 @@ const ATTEMPTS: u32 = 8;
 pub enum Stop {
     /// It is refused: the model is to react.
     Refused(Box<Refusal>),
-    /// It does not work out, and nothing was refused: the text says why.
-    Failed(String),
-    /// A patch names a file that is not there, in the agent's spelling.
-    TargetMissing(String),
+    /// It does not work out, and nothing was refused.
+    Failed(Box<Failure>),
     /// Nobody waits for it any more.
     Cancelled,
 }
@@ -40,21 +40,34 @@ impl From<Refusal> for Stop {
     }
 }
 
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(Box::new(failure))
+    }
+}
+
+/// Why a part of a file cannot be changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unfit {
+    /// The place is not in the text. In a file that changed, this becomes a refusal that says so.
+    Absent(Failure),
+    /// It is refused, whatever the file is.
+    Refused(Refusal),
+}
+
 /// A change that is being put together; nothing of it is visible yet.
 pub struct Change<'t> {
-    pub(super) root: &'t Root,
-    pub(super) durable: bool,
-    pub(super) gate: &'t mut Gate,
+    tree: &'t Tree,
     pub(super) agent: &'t str,
-    pub(super) is_cancelled: &'t dyn Fn() -> bool,
-    pub(super) entries: Vec<Entry>,
+    is_cancelled: &'t dyn Fn() -> bool,
+    entries: Vec<Entry>,
     /// What the refusal that ended it is about.
     pub(super) material: Option<Material>,
 }
 
 /// One file of a change.
-pub(super) struct Entry {
-    pub rel: RelPath,
+struct Entry {
+    rel: RelPath,
     /// The agent's spelling.
     given: String,
     parent: Directory,
@@ -83,26 +96,37 @@ enum Next {
     Remove,
 }
 
-/// A file of a change as it was and as it will be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Changed<'c> {
-    /// The path in the agent's spelling.
-    pub path: &'c str,
-    /// The text before; nothing when there was none.
-    pub before: Option<&'c str>,
-    /// The text after; nothing when there will be none.
-    pub after: Option<&'c str>,
-}
+/// A path in the agent's spelling, with the bytes before and after.
+pub(super) type Texts<'c> = (&'c str, Option<Arc<[u8]>>, Option<Arc<[u8]>>);
 
-impl Change<'_> {
-    /// Gives a file a whole content, in the line ending it has.
-    pub fn write(&mut self, path: &str, content: &str) -> Result<(), Stop> {
+impl<'t> Change<'t> {
+    pub(super) fn new(tree: &'t Tree, agent: &'t str, is_cancelled: &'t dyn Fn() -> bool) -> Self {
+        Self { tree, agent, is_cancelled, entries: Vec::new(), material: None }
+    }
+
+    /// Forgets all of it, to be put together anew.
+    pub(super) fn restart(&mut self) {
+        self.entries.clear();
+        self.material = None;
+    }
+
+    fn root(&self) -> &'t Root {
+        self.tree.files().root()
+    }
+
+    /// Gives a file a whole content, in the line ending it has; tells whether it replaces one.
+    pub fn write(&mut self, path: &str, content: &str) -> Result<bool, Stop> {
+        let meant = directory_meant(self.root(), path).map_err(|error| file_refusal(&error))?;
+        if let Some(fault) = meant {
+            return Err(file_refusal(&FileError::new(path, fault)).into());
+        }
         let at = self.judged(path, Intent::Write, Some(content))?;
-        let Some(entry) = self.entries.get_mut(at) else { return Ok(()) };
+        let Some(entry) = self.entries.get_mut(at) else { return Err(vanished(path)) };
+        let replaces = entry.current().is_some();
         let live = entry.live.as_ref().map(|live| &*live.bytes);
         let text = text::keep_ending(content, live);
         entry.next = Next::Write(text.as_bytes().into());
-        Ok(())
+        Ok(replaces)
     }
 
     /// Removes a file, or a link and not what it leads to.
@@ -118,16 +142,15 @@ impl Change<'_> {
     /// Changes a part of a file.
     ///
     /// `change` gets the text as the batch has it so far, and whether only an exact match will do.
-    /// What it gives is the whole new text, line endings included. An error is what the model reads
-    /// if the file is the one it saw; in a file that changed it becomes a refusal that says so.
-    pub fn edit(
+    /// What it gives is the whole new text, line endings included, and whatever else is to be known.
+    pub fn edit<T>(
         &mut self,
         path: &str,
         intent: Intent,
-        change: impl FnOnce(&str, bool) -> Result<String, String>,
-    ) -> Result<(), Stop> {
+        change: impl FnOnce(&str, bool) -> Result<(String, T), Unfit>,
+    ) -> Result<T, Stop> {
         let at = self.judged(path, intent, None)?;
-        let Some(entry) = self.entries.get_mut(at) else { return Ok(()) };
+        let Some(entry) = self.entries.get_mut(at) else { return Err(vanished(path)) };
         let current = entry.current().unwrap_or_default();
         let Ok(current) = std::str::from_utf8(current) else {
             let error = not_text(path, current);
@@ -135,34 +158,36 @@ impl Change<'_> {
         };
         let exact_only = entry.permit.exact_only;
         match change(current, exact_only) {
-            Ok(text) => {
+            Ok((text, more)) => {
                 entry.next = Next::Write(text.into_bytes().into());
-                Ok(())
+                Ok(more)
             }
-            Err(failure) if !exact_only => Err(Stop::Failed(failure)),
-            Err(_) => {
+            Err(Unfit::Refused(refusal)) => Err(refusal.into()),
+            Err(Unfit::Absent(failure)) if !exact_only => Err(failure.into()),
+            Err(Unfit::Absent(_)) => {
                 let code = match intent {
                     Intent::PatchUpdate | Intent::PatchDelete => Code::PatchStale,
                     Intent::Write | Intent::Delete | Intent::Edit => Code::ExactMiss,
                 };
                 let digest = entry.live.as_ref().map(|live| live.digest.clone());
                 let rel = entry.rel.clone();
-                let bytes = entry.live.as_ref().map(|live| live.bytes.to_vec());
+                let bytes = entry.live.as_ref().map(|live| Arc::clone(&live.bytes));
                 self.material = bytes.map(|live| Material { live, proposed: None });
-                Err(self.gate.refusal(code, &rel, path, digest.as_ref()).into())
+                Err(self.tree.state().gate.refusal(code, &rel, path, digest.as_ref()).into())
             }
         }
     }
 
-    /// The files of the change so far, in the order they came up.
-    pub fn files(&self) -> impl Iterator<Item = Changed<'_>> {
+    /// The files of the change so far, in the order they came up: path, bytes before and after.
+    pub(super) fn texts(&self) -> impl Iterator<Item = Texts<'_>> {
         self.entries.iter().map(|entry| {
-            let live = entry.live.as_ref().map(|live| &*live.bytes);
-            Changed {
-                path: &entry.given,
-                before: live.and_then(|live| std::str::from_utf8(live).ok()),
-                after: entry.current().and_then(|bytes| std::str::from_utf8(bytes).ok()),
-            }
+            let live = entry.live.as_ref().map(|live| &live.bytes);
+            let after = match &entry.next {
+                Next::Keep => live,
+                Next::Write(bytes) => Some(bytes),
+                Next::Remove => None,
+            };
+            (entry.given.as_str(), live.cloned(), after.cloned())
         })
     }
 
@@ -172,7 +197,7 @@ impl Change<'_> {
             return Ok(());
         }
         let at = self.judged(path, intent, None)?;
-        let Some(entry) = self.entries.get_mut(at) else { return Ok(()) };
+        let Some(entry) = self.entries.get_mut(at) else { return Err(vanished(path)) };
         // What was to be created in this batch is simply not created.
         entry.next = if entry.live.is_some() { Next::Remove } else { Next::Keep };
         Ok(())
@@ -181,14 +206,14 @@ impl Change<'_> {
     /// The entry for a link that is to go, once the file it leads to was ruled on.
     fn link(&mut self, path: &str) -> Result<Option<Entry>, Stop> {
         let refused = |error: FileError| Stop::from(file_refusal(&error));
-        let admitted = self.root.admit(path, LastLink::Keep).map_err(refused)?;
+        let admitted = self.root().admit(path, LastLink::Keep).map_err(refused)?;
         let Place::Entry { parent, name, status } = admitted.place else { return Ok(None) };
         if status.kind != Kind::Link {
             return Ok(None);
         }
         let Ok(target) = parent.read_link(&name) else { return Ok(None) };
         // A link that leads nowhere, or to a directory, holds nothing that could be lost.
-        if let Ok(led) = look(self.root, path)
+        if let Ok(led) = look(self.root(), path)
             && led.live.is_some()
         {
             let _permit = self.rule(path, &led, Intent::Delete, None)?;
@@ -217,7 +242,10 @@ impl Change<'_> {
         if (self.is_cancelled)() {
             return Err(Stop::Cancelled);
         }
-        let mut fresh = look(self.root, path).map_err(|error| file_refusal(&error))?;
+        let mut fresh = look(self.root(), path).map_err(|error| file_refusal(&error))?;
+        if spill::is_reserved(&fresh.rel) {
+            return Err(Refusal::new(Code::Reserved, path).into());
+        }
         let known = self.entries.iter().position(|entry| entry.rel == fresh.rel);
         let Some(at) = known else {
             fresh.permit = self.rule(path, &fresh, intent, proposed)?;
@@ -233,9 +261,7 @@ impl Change<'_> {
                 Intent::Delete | Intent::Edit => {
                     Err(Stop::from(Refusal::new(Code::NotFound, path)))
                 }
-                Intent::PatchUpdate | Intent::PatchDelete => {
-                    Err(Stop::TargetMissing(path.to_owned()))
-                }
+                Intent::PatchUpdate | Intent::PatchDelete => Err(missing(path)),
             },
             (Next::Write(_) | Next::Keep, Some(_)) => {
                 let Some(live) = &entry.live else { return Ok(at) };
@@ -250,7 +276,7 @@ impl Change<'_> {
                     })
                     .inspect_err(|_| {
                         self.material = Some(Material {
-                            live: material.to_vec(),
+                            live: material.clone(),
                             proposed: proposed.map(str::to_owned),
                         });
                     })
@@ -272,7 +298,7 @@ impl Change<'_> {
         let digest = entry.live.as_ref().map(|live| &live.digest);
         self.ruled(path, &entry.rel, digest, intent).inspect_err(|_| {
             self.material = entry.live.as_ref().map(|live| Material {
-                live: live.bytes.to_vec(),
+                live: Arc::clone(&live.bytes),
                 proposed: proposed.map(str::to_owned),
             });
         })
@@ -285,9 +311,10 @@ impl Change<'_> {
         live: Option<&Digest>,
         intent: Intent,
     ) -> Result<Permit, Stop> {
-        self.gate.judge(self.agent, rel, path, intent, live).map_err(|denied| match denied {
+        let ruled = self.tree.state().gate.judge(self.agent, rel, path, intent, live);
+        ruled.map_err(|denied| match denied {
             Denied::Refused(refusal) => refusal.into(),
-            Denied::TargetMissing => Stop::TargetMissing(path.to_owned()),
+            Denied::TargetMissing => missing(path),
         })
     }
 
@@ -309,7 +336,7 @@ impl Change<'_> {
                     }
                     Next::Keep | Next::Remove => (Intent::Delete, None),
                 };
-                match look(self.root, &path) {
+                match look(self.root(), &path) {
                     Ok(now) => match self.rule(&path, &now, intent, proposed.as_deref()) {
                         Err(stop) => stop,
                         Ok(_) => Refusal::new(Code::PublishLost, path).into(),
@@ -336,11 +363,12 @@ impl Change<'_> {
 
     /// Stages all files: writes first, then removals, each in its order.
     pub(super) fn stage(&mut self) -> Result<Vec<Publication>, Stop> {
+        let durable = self.tree.options.durable;
         let mut batch = Vec::new();
         for entry in &mut self.entries {
             if let Next::Write(bytes) = &entry.next {
                 let ours = Digest::of(bytes);
-                batch.push(stage_file(entry, bytes, &ours, self.durable, self.is_cancelled)?);
+                batch.push(stage_file(entry, bytes, &ours, durable, self.is_cancelled)?);
                 entry.ours = Some(ours);
             }
         }
@@ -359,15 +387,16 @@ impl Change<'_> {
     }
 
     /// Tells the gate that all of it was made.
-    pub(super) fn accept(self) {
-        for entry in self.entries {
+    pub(super) fn accept(&mut self) {
+        let mut state = self.tree.state();
+        for entry in self.entries.drain(..) {
             match entry.next {
                 Next::Keep => {}
                 Next::Write(bytes) => {
                     let ours = entry.ours.unwrap_or_else(|| Digest::of(&bytes));
-                    self.gate.accept(self.agent, &entry.rel, ours, entry.permit);
+                    state.gate.accept(self.agent, &entry.rel, ours, entry.permit);
                 }
-                Next::Remove => self.gate.accept_removal(self.agent, &entry.rel),
+                Next::Remove => state.gate.accept_removal(self.agent, &entry.rel),
             }
         }
     }
@@ -397,6 +426,17 @@ impl Entry {
         let kind = self.live.as_ref().map_or(ContentKind::File, |live| kind_of(live.status));
         Some(Content { bytes: Arc::clone(bytes), kind })
     }
+}
+
+/// A patch names a file that is not there.
+fn missing(path: &str) -> Stop {
+    let error = FileError::new(path, FileFault::NotFound);
+    Failure::new(Cause::TargetMissing, path, refusal::describe(&error)).into()
+}
+
+/// What cannot be: an entry that was just made is not there.
+fn vanished(path: &str) -> Stop {
+    Refusal::new(Code::PublishLost, path).into()
 }
 
 fn stage_file(

@@ -7,8 +7,6 @@ use crate::publish::faults::{Step, arm};
 #[path = "../../tests/vectors/gate/script.rs"]
 #[allow(clippy::disallowed_methods, reason = "tests stand outside of the root")]
 mod script;
-#[path = "../../tests/vectors/gate/stand_in.rs"]
-mod stand_in;
 
 fn fault(kind: &str, nth: usize) {
     let (step, errno) = match kind {

@@ -20,29 +20,38 @@
 //! ```
 
 mod change;
+mod edits;
+mod failure;
 #[cfg(test)]
 mod faults;
 mod lock;
+mod patches;
 mod refused;
 mod registry;
 mod runs;
-mod sweep;
+mod spill;
+mod turns;
 
 use std::fmt;
+use std::fs::File;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
-pub use change::{Change, Changed, LIVE_BYTES, Stop};
+pub use change::{Change, LIVE_BYTES, Stop, Unfit};
+pub use failure::{Cause, Failure};
 pub use refused::file_refusal;
 pub use runs::{Check, CheckCommand, Run, RunSettings};
 
+use crate::admission::RelPath;
 use crate::filesystem::Filesystem;
-use crate::gate::{
-    Code, Digest, EvidenceLimits, Gate, GateLimits, Material, Moments, Observation, Refusal,
-};
+use crate::gate::{Code, Digest, EvidenceLimits, Gate, GateLimits, Moments, Observation, Refusal};
 use crate::journal::{Identity, Journal, JournalReport, JournalState, Record, ScanLimits, ignores};
 use crate::lease::{Hold, Lease, Leases, busy_text};
+use crate::models::EditItem;
+use crate::sweep::ABANDONED_AFTER;
 use lock::TreeLock;
+use spill::Spills;
+use turns::{Turn, Turns};
 
 /// A tool that changes files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +78,25 @@ impl Verb {
             Self::MultiEdit => "multi_edit",
             Self::Patch => "patch",
         }
+    }
+}
+
+/// How often a change that was overtaken begins again before it takes its turn for all of it.
+const ATTEMPTS: u32 = 3;
+
+/// How long the turn to publish is waited for.
+const TURN_WAIT: Duration = Duration::from_secs(15);
+
+/// Why an attempt at a change came to nothing.
+enum Miss {
+    /// Somebody else was faster.
+    Overtaken,
+    Stopped(Stop),
+}
+
+impl From<Stop> for Miss {
+    fn from(stop: Stop) -> Self {
+        Self::Stopped(stop)
     }
 }
 
@@ -133,12 +161,14 @@ pub struct Tree {
     files: Filesystem,
     options: TreeOptions,
     state: Mutex<State>,
+    turns: Turns,
     moments: Moments,
     lock: TreeLock,
     journal: Option<Journal>,
     /// Why there is no journal.
     unjournalled: JournalState,
     reports: tokio::sync::watch::Sender<u64>,
+    spills: Spills,
 }
 
 #[derive(Debug)]
@@ -162,7 +192,7 @@ impl Tree {
 
     fn new(files: Filesystem, options: TreeOptions) -> Self {
         let files = files.durable(options.durable);
-        sweep::sweep(files.root());
+        files.sweep_staging(SystemTime::now(), ABANDONED_AFTER);
         let gate = Gate::new(options.gate);
         let moments = gate.moments();
         let (journal, unjournalled) = match options.journal {
@@ -171,8 +201,10 @@ impl Tree {
         };
         Self {
             lock: TreeLock::of(files.root()),
+            spills: Spills::beside(files.root().path()),
             files,
             state: Mutex::new(State { gate, leases: Leases::default(), check: None }),
+            turns: Turns::default(),
             options,
             moments,
             journal,
@@ -192,6 +224,11 @@ impl Tree {
             Some(journal) => journal.report(),
             None => JournalReport { state: self.unjournalled.clone(), ..JournalReport::default() },
         }
+    }
+
+    /// Tells when the journal goes on or off; nothing when there never was one.
+    pub fn journal_states(&self) -> Option<tokio::sync::watch::Receiver<JournalState>> {
+        self.journal.as_ref().map(Journal::states)
     }
 
     /// Waits until the journal has recorded all that was accepted; whether that came in time.
@@ -217,6 +254,14 @@ impl Tree {
         }
     }
 
+    /// The output of a run that a path stands for, with its size.
+    pub(crate) fn run_output(&self, path: &str) -> Option<(File, u64)> {
+        if !path.contains(spill::RUNS) {
+            return None;
+        }
+        self.spills.open(&self.files.root().resolve(path).ok()?)
+    }
+
     /// Reads a file for an agent that sees the whole of it.
     pub fn read(&self, agent: &str, path: &str) -> Result<Vec<u8>, crate::FileError> {
         let moment = self.moment();
@@ -231,9 +276,14 @@ impl Tree {
         self.state().gate.observation(agent, &rel).cloned()
     }
 
+    /// Remembers what an agent saw of the file at a place.
+    pub(crate) fn saw(&self, agent: &str, rel: RelPath, seen: Observation, moment: u64) {
+        self.state().gate.observe_at(agent, rel, seen, moment);
+    }
+
     /// Gives a file a whole content.
     pub fn write(&self, agent: &str, path: &str, content: &str) -> Result<(), Stop> {
-        self.change(agent, Verb::Write, |change| change.write(path, content))
+        self.change(agent, Verb::Write, |change| change.write(path, content).map(drop))
     }
 
     /// Removes a file.
@@ -241,13 +291,68 @@ impl Tree {
         self.change(agent, Verb::Delete, |change| change.delete(path))
     }
 
+    /// Replaces a text in a file; the answer is the diff.
+    pub fn edit(&self, agent: &str, item: &EditItem) -> Result<String, Stop> {
+        self.edit_unless(agent, item, &|| false)
+    }
+
+    /// [`Tree::edit`], given up when `is_cancelled` says so before anything is published.
+    pub fn edit_unless(
+        &self,
+        agent: &str,
+        item: &EditItem,
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> Result<String, Stop> {
+        let items = std::slice::from_ref(item);
+        let body = |change: &mut Change<'_>| edits::apply(change, items);
+        let edits = self.change_unless(agent, Verb::Edit, is_cancelled, body)?;
+        Ok(edits.answer(&format!("(no change) {}", item.path)))
+    }
+
+    /// Makes several replacements in order, all of them or none; the answer is the diffs.
+    pub fn multi_edit(&self, agent: &str, items: &[EditItem]) -> Result<String, Stop> {
+        self.multi_edit_unless(agent, items, &|| false)
+    }
+
+    /// [`Tree::multi_edit`], given up when `is_cancelled` says so before anything is published.
+    pub fn multi_edit_unless(
+        &self,
+        agent: &str,
+        items: &[EditItem],
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> Result<String, Stop> {
+        let body = |change: &mut Change<'_>| edits::apply(change, items);
+        let edits = self.change_unless(agent, Verb::MultiEdit, is_cancelled, body)?;
+        Ok(edits.answer("(no changes applied)"))
+    }
+
+    /// Applies a unified diff, all of it or nothing; the answer has one line per file.
+    pub fn patch(&self, agent: &str, text: &str) -> Result<String, Stop> {
+        self.patch_unless(agent, text, &|| false)
+    }
+
+    /// [`Tree::patch`], given up when `is_cancelled` says so before anything is published.
+    pub fn patch_unless(
+        &self,
+        agent: &str,
+        text: &str,
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> Result<String, Stop> {
+        let body = |change: &mut Change<'_>| patches::apply(change, text);
+        self.change_unless(agent, Verb::Patch, is_cancelled, body)
+    }
+
     /// Makes a directory, its parents included.
     pub fn mkdir(&self, path: &str) -> Result<(), Stop> {
-        // Held to the end, so that no run begins meanwhile.
-        let mut state = self.state();
-        self.free(&mut state)?;
+        // Had to the end, so that no run begins meanwhile.
+        let _turn = self.turn()?;
+        self.free(&mut self.state())?;
         if let Some(journal) = &self.journal {
             journal.look();
+        }
+        let rel = self.files.root().resolve(path).map_err(|error| file_refusal(&error))?;
+        if spill::is_reserved(&rel) {
+            return Err(Refusal::new(Code::Reserved, path).into());
         }
         match self.files.mkdir(path) {
             Ok(_) => Ok(()),
@@ -256,11 +361,13 @@ impl Tree {
     }
 
     /// Changes files as `body` says: all of it or nothing, and nothing that the agent did not see.
+    ///
+    /// `body` runs again when another one was faster; it changes nothing but what it is given.
     pub fn change<T>(
         &self,
         agent: &str,
         verb: Verb,
-        body: impl FnOnce(&mut Change<'_>) -> Result<T, Stop>,
+        body: impl FnMut(&mut Change<'_>) -> Result<T, Stop>,
     ) -> Result<T, Stop> {
         self.change_unless(agent, verb, &|| false, body)
     }
@@ -271,10 +378,12 @@ impl Tree {
         agent: &str,
         verb: Verb,
         is_cancelled: &dyn Fn() -> bool,
-        body: impl FnOnce(&mut Change<'_>) -> Result<T, Stop>,
+        mut body: impl FnMut(&mut Change<'_>) -> Result<T, Stop>,
     ) -> Result<T, Stop> {
-        let (outcome, material) = self.locked(agent, verb, is_cancelled, body);
-        // The lock is free: however long a diff takes, nobody else waits for it.
+        let mut change = Change::new(self, agent, is_cancelled);
+        let outcome = self.attempts(&mut change, verb, &mut body);
+        let material = change.material;
+        // The turn is over: however long a diff takes, nobody else waits for it.
         outcome.map_err(|stop| match (stop, material) {
             (Stop::Refused(mut refusal), Some(material)) if refusal.code.has_evidence() => {
                 refusal.evidence = material.evidence(&refusal.path, self.options.evidence);
@@ -284,58 +393,79 @@ impl Tree {
         })
     }
 
-    fn locked<T>(
+    /// Makes a change, again when somebody else changed one of its files meanwhile.
+    ///
+    /// Files are looked at and staged beside each other; only what makes them visible happens in
+    /// turn. Who was overtaken too often does all of it in its turn.
+    fn attempts<T>(
         &self,
-        agent: &str,
+        change: &mut Change<'_>,
         verb: Verb,
-        is_cancelled: &dyn Fn() -> bool,
-        body: impl FnOnce(&mut Change<'_>) -> Result<T, Stop>,
-    ) -> (Result<T, Stop>, Option<Material>) {
-        let mut state = self.state();
-        if let Err(refusal) = self.free(&mut state) {
-            return (Err(refusal.into()), None);
+        body: &mut impl FnMut(&mut Change<'_>) -> Result<T, Stop>,
+    ) -> Result<T, Stop> {
+        for _ in 0..ATTEMPTS {
+            match self.attempt(change, verb, None, body) {
+                Err(Miss::Overtaken) => change.restart(),
+                Err(Miss::Stopped(stop)) => return Err(stop),
+                Ok(value) => return Ok(value),
+            }
         }
-        let Some(_taken) = self.lock.take() else {
-            return (Err(Refusal::new(Code::Locked, "").into()), None);
-        };
-        let author =
-            self.journal.as_ref().map(|_| Identity::agent(&state.gate.name_of(agent), agent));
-        let mut change = Change {
-            root: self.files.root(),
-            durable: self.options.durable,
-            gate: &mut state.gate,
-            agent,
-            is_cancelled,
-            entries: Vec::new(),
-            material: None,
-        };
-        let staged = body(&mut change).and_then(|value| Ok((value, change.stage()?)));
+        let turn = self.turn()?;
+        match self.attempt(change, verb, Some(turn), body) {
+            Err(Miss::Overtaken) => Err(Refusal::new(Code::PublishLost, "").into()),
+            Err(Miss::Stopped(stop)) => Err(stop),
+            Ok(value) => Ok(value),
+        }
+    }
+
+    fn attempt<T>(
+        &self,
+        change: &mut Change<'_>,
+        verb: Verb,
+        turn: Option<Turn<'_>>,
+        body: &mut impl FnMut(&mut Change<'_>) -> Result<T, Stop>,
+    ) -> Result<T, Miss> {
+        self.free(&mut self.state()).map_err(Stop::from)?;
+        let staged = body(change).and_then(|value| Ok((value, change.stage()?)));
         let (value, batch) = match staged {
-            Ok(staged) => staged,
-            Err(stop) => {
+            Ok((value, batch)) if !batch.is_empty() => (value, batch),
+            other => {
                 if let Some(journal) = &self.journal {
                     journal.look();
                 }
-                return (Err(stop), change.material);
+                return Ok(other?.0);
             }
         };
-        if batch.is_empty() {
-            if let Some(journal) = &self.journal {
-                journal.look();
-            }
-            return (Ok(value), None);
-        }
+        let is_last = turn.is_some();
+        let turn = match turn {
+            Some(turn) => turn,
+            None => self.turn()?,
+        };
+        // A run may have begun while the files were staged.
+        self.free(&mut self.state()).map_err(Stop::from)?;
+        let Some(locked) = self.lock.take() else {
+            return Err(Stop::from(Refusal::new(Code::Locked, "")).into());
+        };
         let announced = self.journal.as_ref().map(|journal| journal.announce(change.before()));
-        if let Err(failed) = crate::publish::publish(batch) {
-            let stop = change.unpublished(failed);
-            return (Err(stop), change.material);
-        }
-        if let (Some(announced), Some(author)) = (announced, author) {
-            let changes = change.after();
-            announced.record(Record { capability: verb.as_str(), author, changes });
+        let published = match crate::publish::publish(batch) {
+            Ok(published) => published,
+            Err(failed) if failed.is_conflict() && !is_last => return Err(Miss::Overtaken),
+            Err(failed) => return Err(change.unpublished(failed).into()),
+        };
+        if let Some(announced) = announced {
+            let author = Identity::agent(&self.state().gate.name_of(change.agent), change.agent);
+            announced.record(Record { capability: verb.as_str(), author, changes: change.after() });
         }
         change.accept();
-        (Ok(value), None)
+        drop(locked);
+        drop(turn);
+        published.keep();
+        Ok(value)
+    }
+
+    /// Waits until nobody else makes anything visible.
+    fn turn(&self) -> Result<Turn<'_>, Stop> {
+        self.turns.take(TURN_WAIT).ok_or_else(|| Refusal::new(Code::Locked, "").into())
     }
 
     /// Refuses while a run holds the tree.

@@ -4,15 +4,23 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use akgentic_sandbox::{SpillDirectory, SpillStore, redact};
 use tokio::time::{Instant, timeout_at};
 
-use super::Tree;
+use super::spill::RUNS;
+use super::{TURN_WAIT, Tree};
 use crate::gate::{Code, Refusal};
 use crate::journal::Identity;
 use crate::lease::{Closed, ExecOutcome, ExecStatus, Lease, Patience};
 
 /// How long a run waits for the journal to record what was there before it.
 const JOURNAL_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long the start of a sandbox is waited for: as long as a worker has for everything.
+const STARTING_MAX: Duration = Duration::from_secs(21);
+
+/// Most bytes of one stream of a run that are kept beside the tree.
+const SPILL_BYTES: u64 = 64 << 20;
 
 /// Says why a command may not be run.
 #[derive(Clone)]
@@ -48,6 +56,22 @@ impl Run {
     /// Its id.
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// Where its output goes as far as it is too long to be kept in memory.
+    pub(crate) fn spill_store(&self) -> Option<Arc<dyn SpillStore>> {
+        let opened = self
+            .tree
+            .spills
+            .folder(&self.id)
+            .and_then(|folder| SpillDirectory::open(&folder, RUNS, &self.id, SPILL_BYTES));
+        match opened {
+            Ok(store) => Some(Arc::new(store)),
+            Err(error) => {
+                tracing::warn!(%error, run = %self.id, "long output will not be kept");
+                None
+            }
+        }
     }
 
     /// The command begins: its time counts from here.
@@ -87,11 +111,29 @@ impl Tree {
         Ok(Run { tree: Arc::clone(self), id, reported: false })
     }
 
+    /// [`Tree::begin_run`] of a command that may take `timeout_s`, whatever was configured.
+    pub fn begin_run_within(
+        self: &Arc<Self>,
+        agent: &str,
+        cmd: &str,
+        timeout_s: f64,
+    ) -> Result<Run, Refusal> {
+        let id = self.request(agent, cmd, Some(timeout_s))?;
+        Ok(Run { tree: Arc::clone(self), id, reported: false })
+    }
+
     /// [`Tree::begin_run`] for those who report by the run's id.
     pub fn request_run(&self, agent: &str, cmd: &str) -> Result<String, Refusal> {
+        self.request(agent, cmd, None)
+    }
+
+    fn request(&self, agent: &str, cmd: &str, timeout_s: Option<f64>) -> Result<String, Refusal> {
+        // No file is being put in its place while the run begins, and none can be from then on.
+        let turn = self.turns.take(TURN_WAIT);
+        let Some(_turn) = turn else { return Err(Refusal::new(Code::Locked, "")) };
         let mut state = self.state();
         self.free(&mut state)?;
-        if !state.leases.is_configured() {
+        if timeout_s.is_none() && !state.leases.is_configured() {
             let text =
                 "No sandbox is configured for this workspace, so commands cannot be run in it.";
             return Err(Refusal::told(Code::Unconfigured, "", text));
@@ -116,7 +158,7 @@ impl Tree {
             }
         }
         let now = (self.options.clock)();
-        state.leases.start(&id, agent, cmd, now);
+        state.leases.start(&id, agent, cmd, timeout_s, now);
         Ok(id)
     }
 
@@ -124,6 +166,7 @@ impl Tree {
     pub fn run_started(&self, run_id: &str) {
         let now = (self.options.clock)();
         self.state().leases.run_started(run_id, now);
+        self.reports.send_modify(|count| *count += 1);
     }
 
     /// Nothing works on a run any more.
@@ -136,7 +179,11 @@ impl Tree {
         let mut state = self.state();
         let closed = state.leases.deliver(run_id, outcome);
         self.closed(&closed, &state.gate.name_of(agent_of(&closed)));
+        let forgotten = state.leases.take_forgotten();
         drop(state);
+        for run in &forgotten {
+            self.spills.forget(run);
+        }
         self.reports.send_modify(|count| *count += 1);
     }
 
@@ -145,7 +192,11 @@ impl Tree {
         let mut state = self.state();
         let closed = state.leases.fail(run_id, reason);
         self.closed(&closed, &state.gate.name_of(agent_of(&closed)));
+        let forgotten = state.leases.take_forgotten();
         drop(state);
+        for run in &forgotten {
+            self.spills.forget(run);
+        }
         self.reports.send_modify(|count| *count += 1);
     }
 
@@ -154,7 +205,7 @@ impl Tree {
         let Some(journal) = &self.journal else { return };
         match closed {
             Closed::Lease(lease) => {
-                journal.record_run(Identity::agent(name, &lease.agent), &lease.cmd);
+                journal.record_run(Identity::agent(name, &lease.agent), &redact(&lease.cmd));
             }
             Closed::Reclaimed(Lease { run_id, .. }) => {
                 tracing::warn!(%run_id, "a run reported after it had lost the tree");
@@ -174,8 +225,18 @@ impl Tree {
         self.state().leases.status(agent, run_id)
     }
 
+    /// What an agent may know of a run; with `owner_only`, nothing of the runs of others.
+    pub fn run_status_for(&self, agent: &str, run_id: &str, owner_only: bool) -> ExecStatus {
+        let mut state = self.state();
+        if owner_only && !state.leases.is_of(agent, run_id) {
+            return state.leases.unknown(agent, run_id);
+        }
+        state.leases.status(agent, run_id)
+    }
+
     /// Waits for the end of a run, as long as the caller's patience lasts.
     ///
+    /// Who is to wait until the run ends waits for the sandbox first, and counts from there.
     /// It wakes when a run reports; nothing is polled. It may be dropped at any time.
     pub async fn wait_for_run(
         &self,
@@ -184,7 +245,9 @@ impl Tree {
         patience: &Patience,
     ) -> Option<ExecStatus> {
         let wait = patience.wait()?;
-        let deadline = Instant::now() + wait;
+        let now = Instant::now();
+        let mut begun = !patience.waits_out;
+        let mut deadline = if begun { now + wait } else { now + wait.max(STARTING_MAX) };
         let mut reports = self.reports.subscribe();
         loop {
             reports.borrow_and_update();
@@ -192,11 +255,21 @@ impl Tree {
             if status.is_settled() {
                 return Some(status);
             }
+            if !begun && self.has_begun(run_id) {
+                begun = true;
+                deadline = Instant::now() + wait;
+            }
             if !matches!(timeout_at(deadline, reports.changed()).await, Ok(Ok(()))) {
                 let status = self.run_status(agent, run_id);
                 return status.is_settled().then_some(status);
             }
         }
+    }
+
+    /// Whether the command of a run has begun.
+    pub fn has_begun(&self, run_id: &str) -> bool {
+        let state = self.state();
+        state.leases.lease().is_none_or(|lease| lease.run_id != run_id || lease.begun)
     }
 }
 

@@ -14,6 +14,7 @@ async fn field_a01_no_tool_touches_bytes_it_was_not_asked_about() {
     let latin = b"x = 1\n# caf\xE9\n";
     tree.put("latin", latin);
     let tools = bind(WorkspaceTool::at(tree.root())).await;
+    tree.see(&["latin"]);
     let edit = json!({"path": "latin", "old_string": "x = 1", "new_string": "x = 2"});
     for (name, args) in
         [("workspace_edit", edit.clone()), ("workspace_multi_edit", json!({"edits": [edit]}))]
@@ -33,6 +34,7 @@ async fn field_a07_a_patch_is_applied_as_a_whole_or_not_at_all() {
     tree.put("a", "1\n");
     tree.put("b", "1\n");
     let tools = bind(WorkspaceTool::at(tree.root())).await;
+    tree.see(&["a", "b"]);
     let good =
         "--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+x\n--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-1\n";
     for bad in [
@@ -57,6 +59,7 @@ async fn field_c01_cuts_fall_between_characters() {
     let line = format!("{}👍needle\n", "─".repeat(3000));
     tree.put("long", line.repeat(40));
     let tools = bind(WorkspaceTool::at(tree.root())).await;
+    tree.see(&["long"]);
     let found = call(&tools, "workspace_grep", json!({"pattern": "needle"})).await.expect("found");
     assert!(found.contains(" [... around the match: ") && found.contains("👍needle ...]"));
     let args =
@@ -74,6 +77,7 @@ async fn field_d04_a_long_diff_is_cut_at_a_line_and_says_so() {
     }
     tree.put("long", text);
     let tools = bind(WorkspaceTool::at(tree.root())).await;
+    tree.see(&["long"]);
     let args =
         json!({"path": "long", "old_string": "file", "new_string": "x", "replace_all": true});
     let answer = call(&tools, "workspace_edit", args).await.expect("edited");
@@ -90,6 +94,7 @@ async fn field_c06_edits_of_one_call_see_each_other_and_are_all_or_nothing() {
     let tree = Tree::new();
     tree.put("f", "a\n");
     let tools = bind(WorkspaceTool::at(tree.root())).await;
+    tree.see(&["f"]);
     let edit = |old: &str, new: &str| json!({"path": "f", "old_string": old, "new_string": new});
     let args = json!({"edits": [edit("a", "b"), edit("b", "c"), edit("b", "d")]});
     let text = call(&tools, "workspace_multi_edit", args).await.expect("an answer");
@@ -105,6 +110,7 @@ async fn what_ends_lines_is_told_though_no_line_changes() {
     let tree = Tree::new();
     tree.put("f", "a\rb");
     let tools = bind(WorkspaceTool::at(tree.root())).await;
+    tree.see(&["f"]);
     let args = json!({"path": "f", "old_string": "a\rb", "new_string": "a\rb\n"});
     let text = call(&tools, "workspace_edit", args).await.expect("edited");
     assert!(text.contains("\\ No newline at end of file"), "{text}");
@@ -117,6 +123,7 @@ async fn links_are_written_through_and_deleted_themselves() {
     tree.put("real", "1\n");
     tree.link("real", "ln");
     let tools = bind(WorkspaceTool::at(tree.root())).await;
+    tree.see(&["real"]);
     let args = json!({"edits": [
         {"path": "ln", "old_string": "1", "new_string": "2"},
         {"path": "real", "old_string": "2", "new_string": "3"},

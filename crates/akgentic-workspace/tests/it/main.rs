@@ -26,6 +26,12 @@ mod scenarios;
 #[cfg(test)]
 mod searching;
 #[cfg(test)]
+mod serial;
+#[cfg(test)]
+mod sharing;
+#[cfg(test)]
+mod team;
+#[cfg(test)]
 mod tools;
 #[cfg(test)]
 mod tree;

@@ -83,11 +83,18 @@ fn bodies_are_read_by_their_counts() {
         ("@@ -2 +2 @@\n-b\n+B\n+C\n", "write `@@ -2,1 +2,2 @@`"),
         ("@@ -x,2 +1 @@\n-a\n", "is no hunk header"),
         ("@@ -1,1 +1,1 @@\n", "has no lines"),
-        ("", "no hunk follows"),
     ] {
         let error = apply("a\nb\n", &patch(body)).expect_err(body);
         assert!(error.contains(says), "{error}");
     }
+}
+
+#[test]
+fn a_header_without_hunks_changes_nothing_and_is_told() {
+    let read = parse_patch("--- a/f\n+++ b/f\n").expect("a patch");
+    assert_eq!((read.sections.len(), read.without_hunks), (0, vec![("f".to_owned(), 1)]));
+    let read = parse_patch("+++ /dev/null\n@@ -1 +0,0 @@\n-x\n").expect("a patch");
+    assert_eq!((read.sections.len(), read.stray_hunk), (0, Some(2)));
 }
 
 #[test]

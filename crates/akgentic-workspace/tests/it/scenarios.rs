@@ -52,6 +52,9 @@ async fn run(tool: &str, scenario: &Path) -> (String, Files) {
     let card = AnyCard::from(WorkspaceTool::at(tree.root()));
     let tools = ToolFactory::new(vec![card]).bind(&Observer::unattached().build()).await;
     let tools = tools.expect("bound");
+    let known = files_below(&tree.root());
+    let known: Vec<&str> = known.keys().map(|path| path.to_str().expect("text")).collect();
+    tree.see(&known);
     let outcome = tools.tool(tool).expect(tool).call(request, ToolCall::default()).await;
     let text = match outcome {
         Ok(content) => content.as_text().expect("text").to_owned(),

@@ -3,8 +3,10 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use akgentic_workspace::{Filesystem, Root};
+use akgentic_workspace::tree::{Tree as Owner, TreeOptions};
+use akgentic_workspace::{Filesystem, Root, UNATTACHED};
 use tempfile::TempDir;
 
 /// `outer/{ws,ws2/secret,etc/secret}`; the workspace is `ws`.
@@ -50,6 +52,17 @@ impl Tree {
 
     pub(crate) fn bytes(&self, path: &str) -> Vec<u8> {
         fs::read(self.root().join(path)).expect("a file")
+    }
+
+    /// Lets the tools of a card that was bound without an agent know the whole of these files.
+    ///
+    /// What is seen is remembered as long as a bound tool or what this gives back is there.
+    pub(crate) fn see(&self, paths: &[&str]) -> Arc<Owner> {
+        let owner = Owner::open(self.files(), TreeOptions::default()).expect("an owner");
+        for path in paths {
+            owner.read(UNATTACHED, path).expect("a file");
+        }
+        owner
     }
 
     /// Everything outside the workspace, as it was made.

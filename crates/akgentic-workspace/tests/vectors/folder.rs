@@ -3,9 +3,11 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use akgentic_workspace::{Filesystem, Root, is_staging_name};
+use akgentic_workspace::tree::{Tree, TreeOptions};
+use akgentic_workspace::{Filesystem, Root, UNATTACHED, is_staging_name};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
@@ -41,6 +43,25 @@ impl Folder {
 
     pub(crate) fn root(&self) -> PathBuf {
         self.outer.path().join("ws")
+    }
+
+    /// Lets the tools of a card that was bound without an agent know every file that can be read.
+    pub(crate) fn see_all(&self) -> Arc<Tree> {
+        let tree = Tree::open(self.files(), TreeOptions::default()).expect("an owner");
+        let mut ahead = vec![self.root()];
+        while let Some(next) = ahead.pop() {
+            for entry in fs::read_dir(next).expect("a directory") {
+                let entry = entry.expect("an entry");
+                let path = entry.path();
+                if entry.file_type().expect("a kind").is_dir() {
+                    ahead.push(path);
+                } else if let Some(path) = path.to_str() {
+                    // Special files and links that lead nowhere are seen by nobody.
+                    drop(tree.read(UNATTACHED, path));
+                }
+            }
+        }
+        tree
     }
 
     pub(crate) fn files(&self) -> Filesystem {

@@ -50,6 +50,7 @@ pub(crate) fn patch_parse(case: &Value) -> Outcome {
 pub(crate) fn patch_apply(case: &Value) -> Outcome {
     let (input, expect) = (&case["input"], &case["expect"]);
     let folder = Folder::new(&input["files"]);
+    let _owner = folder.see_all();
     let patch = tool(&json!({}), &folder, "workspace_patch");
     let got = call_result(&patch, json!({"patch_text": input["patch"]}));
     let text = match got {

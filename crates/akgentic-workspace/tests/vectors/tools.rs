@@ -15,7 +15,7 @@ use crate::folder::{Folder, content};
 use crate::replay::{Outcome, Stop};
 
 /// Tools of this version; those of the vectors that are not built yet come with their cards.
-const BUILT: [&str; 10] = [
+pub(crate) const BUILT: [&str; 12] = [
     "workspace_read",
     "workspace_list",
     "workspace_glob",
@@ -26,6 +26,8 @@ const BUILT: [&str; 10] = [
     "workspace_multi_edit",
     "workspace_patch",
     "workspace_mkdir",
+    "workspace_exec",
+    "workspace_exec_result",
 ];
 
 fn card(json: &Value, folder: &Folder) -> AnyCard {
@@ -39,7 +41,7 @@ fn run<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Runtime::new().expect("a runtime").block_on(work)
 }
 
-fn bind(json: &Value, folder: &Folder) -> BoundTools {
+pub(crate) fn bind(json: &Value, folder: &Folder) -> BoundTools {
     let observer = Observer::unattached().build();
     run(ToolFactory::new(vec![card(json, folder)]).bind(&observer)).expect("bound")
 }
@@ -154,6 +156,7 @@ pub(crate) fn mutation_results(case: &Value) -> Outcome {
     let (input, expect) = (&case["input"], &case["expect"]);
     let folder = Folder::new(&input["tree"]);
     let name = format!("workspace_{}", input["op"].as_str().expect("an op"));
+    let _owner = folder.see_all();
     let got = call(&tool(&json!({}), &folder, &name), input["args"].clone());
     if has_quirk(case, "E12") || has_quirk(case, "F10") {
         // What changed is told though no line did, and one file is one file: see our own tests.
@@ -193,7 +196,7 @@ pub(crate) fn tool_args(case: &Value) -> Outcome {
         return Err(Stop::NotYet("other tools"));
     }
     let folder = Folder::new(&json!([]));
-    let tool = tool(&json!({}), &folder, name);
+    let tool = tool(&json!({"workspace_exec": true}), &folder, name);
     match tool.validate(input["args"].clone()) {
         Ok(_) if expect.get("rejected").is_some() => Err("accepted".to_owned().into()),
         Ok(args) => {
@@ -258,7 +261,7 @@ pub(crate) fn tool_schemas(case: &Value) -> Outcome {
     Ok(same("tools", &json!(got), &json!(want))?)
 }
 
-fn undescribed(schema: &mut Value) {
+pub(crate) fn undescribed(schema: &mut Value) {
     for (_, inner) in schema.get_mut("$defs").and_then(Value::as_object_mut).into_iter().flatten() {
         inner.as_object_mut().expect("a schema").shift_remove("description");
         undescribed(inner);

@@ -3,8 +3,8 @@
 mod logs;
 mod models;
 mod runs;
+mod schemas;
 mod script;
-mod stand_in;
 
 use std::fs;
 use std::path::Path;
@@ -37,11 +37,9 @@ fn workspace_gate() {
             ("exec_format", runs::exec_format),
             ("worker_run", runs::worker_run),
             ("models", models::models),
+            ("tool_schemas", schemas::tool_schemas),
         ],
-        elsewhere: &[
-            ("gate_faults", "replayed by the unit tests, which can let a step fail"),
-            ("tool_schemas", "the tools are not built yet"),
-        ],
+        elsewhere: &[("gate_faults", "replayed by the unit tests, which can let a step fail")],
         skipped: &[],
     }
     .replay();
@@ -67,7 +65,7 @@ fn refusal_diff_cap(case: &Case) -> Result<(), String> {
     if let Some(lines) = case.input["diff_lines"].as_u64() {
         let mut capped = Capped::new(EvidenceLimits::default());
         for line in 0..lines {
-            capped.line(|| format!("line {line}"));
+            capped.line(&format!("line {line}"));
         }
         let text = capped.finish();
         let shown = text.lines().filter(|line| line.starts_with("line ")).count();

@@ -123,7 +123,7 @@ pub(super) fn exec_format(case: &Case) -> Result<(), String> {
             stdout: string("stdout"),
             stderr: string("stderr"),
             exit_code: input["exit_code"].as_i64().expect("a code"),
-            timed_out: false,
+            ..ExecOutcome::default()
         }),
         "format_status" => text::status(&ExecStatus {
             state: serde_json::from_value(input["state"].clone()).expect("a state"),
@@ -195,16 +195,14 @@ impl Sandbox for Scripted {
             asked["cwd"] = json!(command.cwd);
         }
         match self.input["command"].as_str() {
-            Some("timeout") => {
-                Err(CommandFault::TimedOut { stdout: String::new(), stderr: String::new() })
-            }
+            Some("timeout") => Err(CommandFault::TimedOut(ExecOutcome::default())),
             Some("raises") => Err(CommandFault::Failed("bad thing".to_owned())),
             _ => match &self.input["value"] {
                 Value::Null => Ok(ExecOutcome {
                     stdout: "o".to_owned(),
                     stderr: "e".to_owned(),
                     exit_code: 3,
-                    timed_out: false,
+                    ..ExecOutcome::default()
                 }),
                 value => Ok(serde_json::from_value(value.clone()).expect("an outcome")),
             },

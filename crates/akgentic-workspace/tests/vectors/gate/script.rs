@@ -9,20 +9,16 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use akgentic_testkit::Case;
-use akgentic_workspace::gate::{
-    Author, Code, Digest, Evidence, FileCode, Intent, Observation, Refusal,
-};
+use akgentic_workspace::gate::{Author, Code, Digest, Evidence, FileCode, Observation, Refusal};
 use akgentic_workspace::journal::ScanLimits;
 use akgentic_workspace::lease::{ExecOutcome, ExecState};
 use akgentic_workspace::read::{PageLimits, Window, read_page};
 use akgentic_workspace::tree::{
-    CheckCommand, RunSettings, Stop, Tree, TreeOptions, Verb, file_refusal,
+    Cause, CheckCommand, RunSettings, Stop, Tree, TreeOptions, file_refusal,
 };
-use akgentic_workspace::{Filesystem, Root};
+use akgentic_workspace::{EditItem, Filesystem, Root};
 use base64::Engine as _;
 use serde_json::{Value, json};
-
-use super::stand_in;
 
 /// Lets the nth step of a kind fail.
 pub(super) type Arm = fn(&str, usize);
@@ -210,57 +206,25 @@ impl Script {
     }
 
     fn edit(&self, op: &Value) -> Value {
-        let single = [op.clone()];
-        let (verb, edits) = match op["edits"].as_array() {
-            Some(edits) => (Verb::MultiEdit, edits.as_slice()),
-            None => (Verb::Edit, single.as_slice()),
+        let item = |edit: &Value| EditItem {
+            path: self.path(edit),
+            old_string: text(edit, "old").to_owned(),
+            new_string: text(edit, "new").to_owned(),
+            replace_all: edit["all"] == true,
         };
-        let mut failed = String::new();
-        let outcome = self.tree.change(text(op, "agent"), verb, |change| {
-            for edit in edits {
-                let (old, new) = (text(edit, "old"), text(edit, "new"));
-                if old.is_empty() {
-                    return Err(Refusal::new(Code::EmptyAnchor, text(edit, "path")).into());
-                }
-                failed = text(edit, "path").to_owned();
-                change.edit(&self.path(edit), Intent::Edit, |live, _| {
-                    stand_in::replace(live, old, new, edit["all"] == true)
-                })?;
+        let agent = text(op, "agent");
+        verdict(match op["edits"].as_array() {
+            Some(edits) => {
+                let items: Vec<EditItem> = edits.iter().map(item).collect();
+                self.tree.multi_edit(agent, &items)
             }
-            Ok(())
-        });
-        match outcome {
-            // What is said about an accepted edit is not the gate's.
-            Ok(()) => json!({"v": "accepted"}),
-            Err(Stop::Failed(reason)) => json!({"v": "failed", "reason": reason, "path": failed}),
-            Err(stop) => verdict(Err(stop)),
-        }
+            None => self.tree.edit(agent, &item(op)),
+        })
     }
 
     fn patch(&self, op: &Value) -> Value {
         let patch = text(op, "patch").replace("<ROOT>", self.root().to_str().expect("text"));
-        let mut failure = None;
-        let outcome = self.tree.change(text(op, "agent"), Verb::Patch, |change| {
-            stand_in::patch(change, &patch).map_err(|(stop, why)| {
-                failure = Some(why);
-                stop
-            })
-        });
-        let returned = match &outcome {
-            Err(Stop::Refused(refusal)) => matches!(refusal.code, Code::File(_) | Code::NotFound),
-            Err(Stop::Failed(_) | Stop::TargetMissing(_)) => true,
-            Ok(_) | Err(Stop::Cancelled) => false,
-        };
-        match failure {
-            Some(why) if returned => {
-                let mut failed = json!({"v": "failed", "reason": "patch_error", "path": why.path, "cause": why.cause});
-                if let Some(target) = why.target {
-                    failed["target"] = json!(target);
-                }
-                failed
-            }
-            _ => verdict(outcome),
-        }
+        verdict(self.tree.patch(text(op, "agent"), &patch))
     }
 
     fn exec(&mut self, op: &Value) -> Value {
@@ -343,11 +307,25 @@ fn collect(
 
 fn verdict(outcome: Result<String, Stop>) -> Value {
     match outcome {
-        Ok(message) => json!({"v": "accepted", "msg": message}),
+        Ok(message) => {
+            // Lines behind it tell how and where.
+            let mut lines: Vec<&str> = message.split('\n').collect();
+            while lines.last().is_some_and(|line| line.starts_with("[... ")) {
+                lines.pop();
+            }
+            json!({"v": "accepted", "msg": lines.join("\n")})
+        }
         Err(Stop::Refused(refusal)) => refused("rejected", &refusal),
-        Err(Stop::Failed(text)) => json!({"v": "failed", "reason": text}),
-        Err(Stop::TargetMissing(_)) => {
-            json!({"v": "failed", "reason": "patch_error", "cause": "target_missing"})
+        Err(Stop::Failed(failure)) if failure.cause == Cause::AnchorNotFound => {
+            json!({"v": "failed", "reason": failure.cause.as_str(), "path": failure.path})
+        }
+        Err(Stop::Failed(failure)) => {
+            let cause = failure.cause.as_str();
+            let mut told = json!({"v": "failed", "reason": "patch_error", "path": failure.path, "cause": cause});
+            if let Some(target) = failure.target {
+                told["target"] = json!(target);
+            }
+            told
         }
         Err(Stop::Cancelled) => json!({"v": "cancelled"}),
     }
@@ -395,10 +373,14 @@ fn compare(op: &Value, want: &Value, got: &Value) -> Result<(), String> {
     if want["v"] == "raised" {
         return if got["v"] == want["wanted"] { Ok(()) } else { fail() };
     }
+    // P3: lines added to a file that is there are an insertion, not a creation.
+    if op["op"] == "patch" && want["reason"] == "unread_write" && got["reason"] == "unread_edit" {
+        return Ok(());
+    }
     for (key, wanted) in want.as_object().into_iter().flatten() {
         let known = got.get(key);
-        // The words about an edit and the details of a hunk are the edit module's.
-        let ours = !matches!(key.as_str(), "msg" | "hunk" | "count");
+        // The details of a hunk are in the text.
+        let ours = !matches!(key.as_str(), "hunk" | "count");
         match known {
             None if ours => return fail(),
             Some(found) if found != wanted => return fail(),
