@@ -114,6 +114,10 @@ fn endings_stay_as_they_are() {
     assert_eq!(apply("a\r\nb\r\nc\r\n", &swap).expect("applied"), "a\r\nB\r\nc\r\n");
     assert_eq!(apply("a\nb\r\nc\n", &swap).expect("applied"), "a\nB\r\nc\n");
     assert_eq!(apply("a\nb", &swap).expect("applied"), "a\nB");
+    // An empty line is one by what ends it.
+    let blank = patch("@@ -1,0 +2,2 @@\n+x\n+\n");
+    assert_eq!(apply("a", &blank).expect("applied"), "a\nx\n\n");
+    assert_eq!(apply("a\r\n\r\nb", &patch("@@ -3 +2,0 @@\n-b\n")).expect("applied"), "a\r\n\r\n");
     let grow = patch("@@ -2 +2,2 @@\n b\n+c\n");
     assert_eq!(apply("a\r\nb", &grow).expect("applied"), "a\r\nb\r\nc");
     let empty = patch("@@ -1 +0,0 @@\n-a\n");
