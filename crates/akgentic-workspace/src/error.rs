@@ -106,6 +106,9 @@ pub const NAME_MAX: usize = 255;
 /// Longest path in bytes.
 pub const PATH_MAX: usize = 4095;
 
+/// Most bytes of a file that is read in pages: whatever the page, all of it is looked at.
+pub const PAGED_MAX: u64 = 1024 * 1024 * 1024;
+
 /// Largest file that is read as a whole, 64 MiB.
 pub const READ_MAX: u64 = 64 * 1024 * 1024;
 

@@ -43,7 +43,8 @@ pub use admission::RelPath;
 pub use batch::WriteEntry;
 pub use card::{UNATTACHED, WorkspaceTool};
 pub use error::{
-    EscapeRoute, FileError, FileFault, LINKS_MAX, NAME_MAX, PATH_MAX, READ_MAX, SpecialFile,
+    EscapeRoute, FileError, FileFault, LINKS_MAX, NAME_MAX, PAGED_MAX, PATH_MAX, READ_MAX,
+    SpecialFile,
 };
 pub use exec_tool::{ExecCommand, ExecTool};
 pub use filesystem::{FileEntry, Filesystem, OpenFile};

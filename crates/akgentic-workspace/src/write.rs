@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, Read as _};
 
 use crate::admission::RelPath;
-use crate::error::{FileError, FileFault};
+use crate::error::{FileError, FileFault, READ_MAX};
 use crate::filesystem::{Filesystem, OpenFile};
 use crate::text::{EndingCount, LineEnding, Utf8Check};
 
@@ -43,11 +43,14 @@ pub(crate) fn with_ending_of_file<'t>(
     }
 }
 
-/// The line ending of a file, if the file is UTF-8.
+/// The line ending of a file, if the file is UTF-8 and no larger than is taken as a whole.
 fn ending_of(
     live: OpenFile,
     is_cancelled: &dyn Fn() -> bool,
 ) -> Result<Option<LineEnding>, FileFault> {
+    if live.size > READ_MAX {
+        return Ok(None);
+    }
     let mut source = live.file.take(live.size);
     let mut piece = vec![0; 64 * 1024];
     let mut check = Utf8Check::default();

@@ -115,7 +115,7 @@ fn assemble(raw: &str, file: &Place<'_>, placed: &[Placed<'_>]) -> String {
     };
     let ends_in_break = match placed.iter().rev().find(speaks) {
         Some(place) => !place.hunk.new_open,
-        None => raw.is_empty() || file.text.ends_in_break(),
+        None => raw.is_empty() || file.text.ends_in_break() || out.ends_in_empty_line(),
     };
     out.finish(ends_in_break)
 }
@@ -158,6 +158,13 @@ impl Output<'_> {
         let before = at.checked_sub(1).and_then(|before| file.text.lines.get(before));
         let near = before.or(file.text.lines.get(at)).and_then(|line| line.ending());
         near.unwrap_or_else(|| local_ending(self.raw, &(self.raw.len()..self.raw.len())))
+    }
+
+    /// Whether the last line is empty, and so would not be there without the break that ends it.
+    fn ends_in_empty_line(&self) -> bool {
+        let before = self.text.strip_suffix('\n').filter(|_| !self.last_is_open);
+        let before = before.map(|text| text.strip_suffix('\r').unwrap_or(text));
+        before.is_some_and(|text| text.is_empty() || text.ends_with('\n'))
     }
 
     fn finish(mut self, ends_in_break: bool) -> String {

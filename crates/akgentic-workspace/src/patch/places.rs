@@ -31,6 +31,8 @@ pub struct HunkContextError {
     pub best: Option<BestPlace>,
     /// Line from which on the file holds what the hunk makes of it, counted from 1.
     pub applied_at: Option<usize>,
+    /// Lines of the file, when the hunk only adds some behind a line that is not there.
+    pub ends_before: Option<usize>,
 }
 
 /// The place of a file that is most like the lines of a hunk.
@@ -61,6 +63,13 @@ impl fmt::Display for HunkContextError {
                  lines around the change, so that one place is left",
                 self.occurrences,
                 lines.join(", ")
+            );
+        }
+        if let Some(lines) = self.ends_before {
+            return write!(
+                f,
+                "hunk {header}: it adds behind a line that is not there: the file has {lines} lines. Give \
+                 the line to add behind, or the lines around"
             );
         }
         write!(f, "hunk {header}: its lines are absent from the file.")?;
@@ -135,6 +144,7 @@ impl<'t> Place<'t> {
             lines: places.iter().take(PLACES_TOLD).map(|place| place + 1).collect(),
             best: None,
             applied_at: None,
+            ends_before: block.is_empty().then_some(self.text.len()),
         };
         if places.is_empty() {
             let claimed = usize::try_from(hunk.old_start).unwrap_or(usize::MAX).saturating_sub(1);

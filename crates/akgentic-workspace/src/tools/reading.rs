@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Hand, failed, tool};
-use crate::error::{FileError, FileFault};
+use crate::error::{FileError, FileFault, PAGED_MAX};
 use crate::gate::{Digesting, Observation};
 use crate::kinds::{FileKind, suffix};
 use crate::list::list_directory;
@@ -124,6 +124,10 @@ fn read_file(
                 open.size
             )));
         }
+    }
+    if open.size > PAGED_MAX {
+        let fault = FileFault::TooLarge { size: open.size, most: PAGED_MAX };
+        return Err(failed(&FileError::new(path, fault)));
     }
     // What is appended meanwhile belongs to the next read.
     let mut source = Digesting::new(open.file.take(open.size));

@@ -10,7 +10,11 @@ mod editing;
 #[cfg(test)]
 mod gate;
 #[cfg(test)]
+mod git_patches;
+#[cfg(test)]
 mod hostile;
+#[cfg(test)]
+mod hostile_tools;
 #[cfg(test)]
 mod journal;
 #[cfg(test)]

@@ -71,6 +71,17 @@ fn field_c04_a_repeated_context_is_taken_behind_the_hunk_before() {
 }
 
 #[test]
+fn lines_are_not_added_behind_a_line_that_is_not_there() {
+    // What is to be added stands in the file, which does not make it the place that was meant.
+    let error = apply("d\na\nc\n", &patch("@@ -4,0 +5 @@\n+d\n")).expect_err("no line 4");
+    assert_eq!(
+        error,
+        "hunk @@ -4,0 +5,1 @@: it adds behind a line that is not there: the file has 3 lines. Give the \
+         line to add behind, or the lines around"
+    );
+}
+
+#[test]
 fn bodies_are_read_by_their_counts() {
     let dashes = patch("@@ -1,3 +1,2 @@\n a\n--- b\n c\n");
     assert_eq!(apply("a\n-- b\nc\n", &dashes).expect("applied"), "a\nc\n");
@@ -103,6 +114,10 @@ fn endings_stay_as_they_are() {
     assert_eq!(apply("a\r\nb\r\nc\r\n", &swap).expect("applied"), "a\r\nB\r\nc\r\n");
     assert_eq!(apply("a\nb\r\nc\n", &swap).expect("applied"), "a\nB\r\nc\n");
     assert_eq!(apply("a\nb", &swap).expect("applied"), "a\nB");
+    // An empty line is one by what ends it.
+    let blank = patch("@@ -1,0 +2,2 @@\n+x\n+\n");
+    assert_eq!(apply("a", &blank).expect("applied"), "a\nx\n\n");
+    assert_eq!(apply("a\r\n\r\nb", &patch("@@ -3 +2,0 @@\n-b\n")).expect("applied"), "a\r\n\r\n");
     let grow = patch("@@ -2 +2,2 @@\n b\n+c\n");
     assert_eq!(apply("a\r\nb", &grow).expect("applied"), "a\r\nb\r\nc");
     let empty = patch("@@ -1 +0,0 @@\n-a\n");
@@ -134,7 +149,7 @@ fn lines() -> impl Strategy<Value = String> {
 }
 
 /// A text and one that some lines of it were changed in.
-fn pairs() -> impl Strategy<Value = (String, String)> {
+pub(crate) fn pairs() -> impl Strategy<Value = (String, String)> {
     let change = (any::<u8>(), prop_oneof![Just(None), "[a-f]{1,2}".prop_map(Some)]);
     (lines(), proptest::collection::vec(change, 0..5), any::<bool>()).prop_map(
         |(before, changes, anew)| {
@@ -183,7 +198,7 @@ proptest! {
 }
 
 /// Whether the git program is here; in CI it has to be.
-fn has_git() -> bool {
+pub(crate) fn has_git() -> bool {
     let found = Command::new("git").arg("--version").output().is_ok_and(|out| out.status.success());
     if !found {
         assert!(std::env::var_os("CI").is_none(), "CI needs the git program for this test");
@@ -192,7 +207,7 @@ fn has_git() -> bool {
     found
 }
 
-fn git(folder: &std::path::Path, args: &[&str]) -> std::process::Output {
+pub(crate) fn git(folder: &std::path::Path, args: &[&str]) -> std::process::Output {
     let mut command = Command::new("git");
     command.args(["-c", "core.autocrlf=false", "-c", "diff.noprefix=false"]).args(args);
     command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");

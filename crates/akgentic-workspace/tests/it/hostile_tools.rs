@@ -1,0 +1,134 @@
+//! Every tool a card offers against everything that stands at a path and is no ordinary file.
+
+use std::os::unix::net::UnixListener;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use akgentic_tool_core::{BoundTools, ToolError};
+use akgentic_workspace::WorkspaceTool;
+use rustix::fs::{CWD, FileType, Mode, RenameFlags, makedev, mknodat, renameat_with};
+use serde_json::{Value, json};
+
+use crate::tools::{bind, call};
+use crate::tree::{SECRET, Tree};
+
+/// No answer about such things takes long or is long.
+const SOON: Duration = Duration::from_secs(10);
+const SHORT: usize = 4000;
+
+/// Calls of a tool with a path wherever it takes one; a tool that is new has to be added.
+fn calls(tool: &str, path: &str) -> Vec<Value> {
+    let edit = json!({"path": path, "old_string": "x", "new_string": "y"});
+    let patching = |text: String| json!({"patch_text": text});
+    match tool {
+        "workspace_read" | "workspace_list" | "workspace_view" => vec![json!({"path": path})],
+        "workspace_glob" => vec![
+            json!({"path": path, "pattern": "**"}),
+            json!({"pattern": path}),
+            json!({"pattern": format!("{path}/**")}),
+        ],
+        "workspace_grep" => {
+            vec![json!({"path": path, "pattern": "."}), json!({"pattern": ".", "include": path})]
+        }
+        "workspace_write" => vec![
+            json!({"path": path, "content": "x"}),
+            json!({"path": format!("{path}/new"), "content": "x"}),
+        ],
+        "workspace_edit" => vec![edit],
+        "workspace_multi_edit" => vec![json!({"edits": [edit.clone(), edit]})],
+        "workspace_patch" => vec![
+            patching(format!("--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n")),
+            patching(format!("--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-x\n+y\n")),
+        ],
+        "workspace_mkdir" => vec![json!({"path": path}), json!({"path": format!("{path}/new")})],
+        // What stands at the path itself is removed, links and devices too: only below it is hostile.
+        "workspace_delete" => vec![json!({"path": format!("{path}/x")})],
+        // Runs what it is given, in a sandbox with tests of its own; its folder is a path as well.
+        "workspace_exec" => vec![json!({"cmd": "ls", "cwd": format!("{path}/.")})],
+        "workspace_exec_result" => Vec::new(),
+        other => panic!("{other} has no hostile calls"),
+    }
+}
+
+/// Calls every tool; each gives an answer or an error the model can act on, and both are short.
+async fn call_all(tools: &BoundTools, path: &str) -> Vec<(String, String)> {
+    let mut answers = Vec::new();
+    for tool in tools.tools() {
+        let name = tool.definition().name.clone();
+        for args in calls(&name, path) {
+            let shown = format!("{name} {:.80}", args.to_string());
+            let answer = tokio::time::timeout(SOON, call(tools, &name, args)).await;
+            let text = match answer.unwrap_or_else(|_| panic!("{shown} takes too long")) {
+                Ok(text) => text,
+                Err(error @ ToolError::Fatal(_)) => panic!("{shown}: {error}"),
+                Err(error) => error.to_string(),
+            };
+            assert!(text.len() < SHORT + path.len(), "{shown}: {text}");
+            assert!(!text.contains(SECRET.trim()), "{shown}: {text}");
+            answers.push((name.clone(), text));
+        }
+    }
+    answers
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_tool_answers_about_what_is_no_ordinary_file() {
+    let tree = Tree::new();
+    let at = |name: &str| tree.root().join(name);
+    let mode = Mode::from_raw_mode(0o666);
+    mknodat(CWD, at("pipe"), FileType::Fifo, mode, 0).expect("a pipe");
+    let _socket = UnixListener::bind(at("socket")).expect("a socket");
+    let mut paths = vec!["pipe", "socket", "to_pipe", "endless", "dangling", "loop", "huge"];
+    // The device that never ends, for whoever may make one.
+    if mknodat(CWD, at("device"), FileType::CharacterDevice, mode, makedev(1, 5)).is_ok() {
+        paths.push("device");
+    }
+    tree.link("pipe", "to_pipe");
+    tree.link("/dev/zero", "endless");
+    tree.link("nowhere/at/all", "dangling");
+    tree.link("loop", "loop");
+    tree.put("huge", "");
+    let huge = std::fs::File::options().write(true).open(at("huge")).expect("a file");
+    huge.set_len(1 << 40).expect("a length");
+    let (long, deep) = ("n".repeat(300), "d/".repeat(4000));
+    paths.extend([long.as_str(), deep.as_str(), "a\0b", "", ".", "./", " ", "-rf", "a\nb"]);
+    let tools = bind(WorkspaceTool::at(tree.root())).await;
+    for path in paths {
+        call_all(&tools, path).await;
+        std::fs::remove_dir_all(at(" ")).ok();
+    }
+    tree.assert_outside_untouched();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_tool_is_led_out_by_links_that_change_under_load() {
+    let tree = Tree::new();
+    tree.put("spot/secret", "mine x\n");
+    tree.put("spot/f", "x\n");
+    tree.link("../ws2", "planted");
+    let done = AtomicBool::new(false);
+    let tools = bind(WorkspaceTool::at(tree.root())).await;
+    let handle = tokio::runtime::Handle::current();
+    tokio::task::block_in_place(|| {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let (spot, link) = (tree.root().join("spot"), tree.root().join("planted"));
+                while !done.load(Ordering::Relaxed) {
+                    // The folder and a link out swap their names.
+                    let swapped = renameat_with(CWD, &spot, CWD, &link, RenameFlags::EXCHANGE);
+                    swapped.expect("swapped");
+                }
+            });
+            let mut reached = 0;
+            for round in 0..150 {
+                let path = ["spot/secret", "spot", "spot/f", "spot/new"][round % 4];
+                for (name, text) in handle.block_on(call_all(&tools, path)) {
+                    reached += usize::from(name == "workspace_read" && text.contains("mine"));
+                }
+            }
+            done.store(true, Ordering::Relaxed);
+            assert!(reached > 0, "the tools never found the folder itself: nothing was tried");
+        });
+    });
+    tree.assert_outside_untouched();
+}
