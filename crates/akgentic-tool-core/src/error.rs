@@ -87,7 +87,7 @@ pub struct Panicked(pub String);
 
 impl Panicked {
     /// What a caught panic says.
-    pub(crate) fn from_payload(payload: &(dyn Any + Send)) -> Self {
+    pub fn from_payload(payload: &(dyn Any + Send)) -> Self {
         let text = payload
             .downcast_ref::<&'static str>()
             .map(|text| (*text).to_owned())

@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::actor::{OwnedTree, WorkspaceActor};
+use crate::cache::ContentCache;
 use crate::filesystem::Filesystem;
 use crate::location::check_name;
 use crate::models::WorkspaceConfig;
@@ -23,7 +24,7 @@ use crate::params::{
     WorkspaceView, WorkspaceWrite,
 };
 use crate::resource::{Resource, seed};
-use crate::tools::{self, Hand, RunPlace, Runner};
+use crate::tools::{self, Hand, RunPlace, Runner, Viewer};
 
 const NAME: &str = "WorkspaceTool";
 
@@ -232,6 +233,11 @@ impl ToolCard for WorkspaceTool {
             }
             if let Some(param) = self.workspace_grep.on(Channel::ToolCall) {
                 bound.tools.push(tools::grep(hand, &param));
+            }
+            let files = hand.tree.files();
+            let viewer = Viewer::new(files, &ContentCache::beside(files.root()));
+            if let Some(param) = self.workspace_view.on(Channel::ToolCall) {
+                bound.tools.push(tools::view(&viewer, &param));
             }
             if self.read_only {
                 return Ok(bound);

@@ -104,7 +104,7 @@ impl Default for WorkspaceView {
         Self { instructions: None, expose: Exposure::TOOL_CALL, max_dimension: 1568 }
     }
 }
-tool_param!(WorkspaceView = "akgentic.tool.workspace.tool.WorkspaceView", served: []);
+tool_param!(WorkspaceView = "akgentic.tool.workspace.tool.WorkspaceView", served: [ToolCall]);
 
 /// Configures `workspace_list`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

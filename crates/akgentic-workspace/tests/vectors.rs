@@ -34,6 +34,11 @@ mod search;
 mod tools;
 
 #[cfg(test)]
+#[cfg(feature = "vision")]
+#[path = "vectors/view.rs"]
+mod view;
+
+#[cfg(test)]
 #[path = "vectors/gate/mod.rs"]
 mod gate;
 

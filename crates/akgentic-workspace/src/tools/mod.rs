@@ -4,6 +4,7 @@ mod changing;
 mod exec;
 mod reading;
 mod searching;
+mod viewing;
 
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ pub(crate) use changing::{delete, edit, mkdir, multi_edit, patch, write};
 pub(crate) use exec::{RunPlace, Runner, Unrun, exec};
 pub(crate) use reading::{list, read};
 pub(crate) use searching::{glob, grep};
+pub(crate) use viewing::{Viewer, view};
 
 /// Tells whether nobody waits for the outcome any more.
 type Stop<'a> = &'a (dyn Fn() -> bool + Sync);

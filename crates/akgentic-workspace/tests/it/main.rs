@@ -40,4 +40,7 @@ mod tools;
 #[cfg(test)]
 mod tree;
 #[cfg(test)]
+#[cfg(feature = "vision")]
+mod viewing;
+#[cfg(test)]
 mod writing;

@@ -24,13 +24,14 @@ pub(crate) async fn call(tools: &BoundTools, name: &str, args: Value) -> Result<
 }
 
 /// The call of every tool that takes a path.
-fn calls(path: &str) -> [(&'static str, Value); 9] {
+fn calls(path: &str) -> [(&'static str, Value); 10] {
     let edit = json!({"path": path, "old_string": "x", "new_string": "y"});
     [
         ("workspace_read", json!({"path": path})),
         ("workspace_list", json!({"path": path, "depth": 0})),
         ("workspace_glob", json!({"path": path, "pattern": "**"})),
         ("workspace_grep", json!({"path": path, "pattern": "."})),
+        ("workspace_view", json!({"path": path})),
         ("workspace_write", json!({"path": path, "content": "x"})),
         ("workspace_delete", json!({"path": format!("{path}/x")})),
         ("workspace_edit", edit.clone()),
@@ -59,6 +60,7 @@ async fn a_card_yields_what_this_version_has() {
         "workspace_list",
         "workspace_glob",
         "workspace_grep",
+        "workspace_view",
         "workspace_write",
         "workspace_delete",
         "workspace_edit",
@@ -68,7 +70,13 @@ async fn a_card_yields_what_this_version_has() {
     ]);
     assert_eq!(bound.offers(), Offers { tools, ..Offers::default() });
     let read_only = WorkspaceTool { read_only: true, ..WorkspaceTool::at(tree.root()) };
-    let tools = names(&["workspace_read", "workspace_list", "workspace_glob", "workspace_grep"]);
+    let tools = names(&[
+        "workspace_read",
+        "workspace_list",
+        "workspace_glob",
+        "workspace_grep",
+        "workspace_view",
+    ]);
     let bound = read_only.bind(&observer).await.expect("bound");
     assert_eq!(bound.offers(), Offers { tools, ..Offers::default() });
 }
@@ -90,11 +98,7 @@ async fn what_is_not_in_this_version_is_reported_once() {
         tools.warnings().iter().map(|warning| (warning.capability, warning.channel)).collect();
     assert_eq!(
         warnings,
-        [
-            ("workspace_view", Channel::ToolCall),
-            ("workspace_list", Channel::LlmContext),
-            ("expand_media_refs", Channel::Command),
-        ]
+        [("workspace_list", Channel::LlmContext), ("expand_media_refs", Channel::Command),]
     );
 }
 

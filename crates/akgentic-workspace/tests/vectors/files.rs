@@ -2,7 +2,10 @@
 
 use std::ffi::OsStr;
 
+use std::collections::BTreeMap;
+
 use akgentic_workspace::edit::FUZZY_THRESHOLD;
+use akgentic_workspace::image::IMAGE_FORMATS;
 use akgentic_workspace::text::{LineEnding, keep_ending};
 use akgentic_workspace::{
     DEFAULT_BASE, DOCUMENT_EXTENSIONS, FileError, FileFault, STEM_BYTES, TEXT_EXTENSIONS,
@@ -193,7 +196,12 @@ pub(crate) fn constants(case: &Value) -> Outcome {
         "staging_stem_budget_bytes" => json!(STEM_BYTES),
         "default_workspaces_root" => json!(DEFAULT_BASE),
         "path_escape_message" => json!(refusal::PATH_ESCAPE),
-        "image_save_formats" => return Err(crate::replay::Stop::NotYet("view")),
+        "image_save_formats" => IMAGE_FORMATS
+            .iter()
+            .map(|(suffix, format)| (*suffix, format.name()))
+            .collect::<BTreeMap<_, _>>()
+            .into_iter()
+            .collect::<Value>(),
         "fuzzy_threshold" => json!(FUZZY_THRESHOLD),
         "no_text_placeholder" => return Err(crate::replay::Stop::NotYet("documents")),
         other => return Err(format!("unknown constant {other}").into()),

@@ -51,10 +51,18 @@ const TOPICS: &[Topic] = &[
     ("grep", search::grep),
     ("card", card::card),
     ("resources", card::resources),
+    #[cfg(feature = "vision")]
+    ("view", crate::view::view),
 ];
 
 /// Topics of parts that are not built yet.
-const NOT_YET: &[&str] = &["document_extractor", "document_read", "media_refs", "view"];
+const NOT_YET: &[&str] = &[
+    "document_extractor",
+    "document_read",
+    "media_refs",
+    #[cfg(not(feature = "vision"))]
+    "view",
+];
 
 fn folder() -> PathBuf {
     let base = match std::env::var_os("AKGENTIC_VECTORS") {

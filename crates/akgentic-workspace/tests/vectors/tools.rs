@@ -15,11 +15,12 @@ use crate::folder::{Folder, content};
 use crate::replay::{Outcome, Stop};
 
 /// Tools of this version; those of the vectors that are not built yet come with their cards.
-pub(crate) const BUILT: [&str; 12] = [
+pub(crate) const BUILT: [&str; 13] = [
     "workspace_read",
     "workspace_list",
     "workspace_glob",
     "workspace_grep",
+    "workspace_view",
     "workspace_write",
     "workspace_delete",
     "workspace_edit",
@@ -37,7 +38,7 @@ fn card(json: &Value, folder: &Folder) -> AnyCard {
     load_card(json).expect("a card")
 }
 
-fn run<T>(work: impl Future<Output = T>) -> T {
+pub(crate) fn run<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Runtime::new().expect("a runtime").block_on(work)
 }
 
@@ -71,6 +72,8 @@ pub(crate) fn says(kind: &str, text: &str) -> bool {
         "exists_as_file" => {
             text.contains("lies below a file") || text.contains("exists and is a file")
         }
+        "unsupported_image" => text.starts_with("Unsupported image format '"),
+        "bad_image" => text.contains("cannot be looked at"),
         "anchor_not_found" => text.starts_with("[ERROR] old_string not found in "),
         _ => true,
     }
