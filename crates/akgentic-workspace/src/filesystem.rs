@@ -53,6 +53,15 @@ pub struct OpenFile {
     pub(crate) modified: Modified,
 }
 
+impl OpenFile {
+    /// Its bytes, no more than it had when it was opened.
+    pub(crate) fn read(self) -> Result<Vec<u8>, FileFault> {
+        let mut data = Vec::with_capacity(usize::try_from(self.size).unwrap_or(0).min(RESERVED));
+        self.file.take(self.size).read_to_end(&mut data)?;
+        Ok(data)
+    }
+}
+
 impl Filesystem {
     /// Operations beneath `root`, without waiting for the disk after a write.
     pub fn new(root: Root) -> Self {
@@ -94,11 +103,7 @@ impl Filesystem {
                 FileFault::TooLarge { size: open.size, most: READ_MAX },
             ));
         }
-        let mut data = Vec::with_capacity(usize::try_from(open.size).unwrap_or(0).min(RESERVED));
-        match open.file.take(open.size).read_to_end(&mut data) {
-            Ok(_) => Ok(data),
-            Err(error) => Err(FileError::new(path, error.into())),
-        }
+        open.read().map_err(|fault| FileError::new(path, fault))
     }
 
     /// Replaces or creates a file, with its parents: the whole content is there, or nothing of it.
