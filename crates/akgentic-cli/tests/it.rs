@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod akgentic {
     use std::fs;
-    use std::io::Write as _;
+    use std::io::{BufRead as _, BufReader, Write as _};
     use std::path::{Path, PathBuf};
     use std::process::{Command, Output, Stdio};
 
@@ -135,6 +135,125 @@ mod akgentic {
         assert_eq!(answers.len(), 2);
         assert_eq!(answers[0]["kind"], json!("request"));
         assert_eq!(answers[1]["ok"], json!(true));
+    }
+
+    /// Each line that is no request is answered as such, and the next one as if nothing had been.
+    #[test]
+    fn hostile_lines_are_answered_one_by_one() {
+        let world = world();
+        let deep = "[".repeat(200_000);
+        let deep_arguments = format!(
+            r#"{{"tool": "workspace_read", "arguments": {}1{}}}"#,
+            "[".repeat(5000),
+            "]".repeat(5000)
+        );
+        let many = format!(
+            r#"{{"tool": "workspace_read", "arguments": {{"path": "{}"}}}}"#,
+            "x/".repeat(100_000)
+        );
+        let cases: [(&[u8], &str); 20] = [
+            (b"null", "request"),
+            (b"[]", "request"),
+            (b"{}", "request"),
+            (b"\"workspace_read\"", "request"),
+            (b"{\"tool\": 1}", "request"),
+            (b"{\"tool\": \"workspace_read\", \"tool\": \"x\"}", "request"),
+            (b"{\"tool\": \"workspace_read\"} {}", "request"),
+            (b"{\"tool\": \"workspace_read\", \"more\": 1}", "request"),
+            (b"{\"agent\": null, \"tool\": \"workspace_read\"}", "request"),
+            (b"{\"tool\": \"workspace_read\", \"command\": \"/x\"}", "request"),
+            (b"\xff\xfe{\"tool\": \"workspace_read\"}", "request"),
+            (b"{\"tool\": \"work\xe2\x94space_read\"}", "request"),
+            (b"{\"tool\": \"\\ud800\"}", "request"),
+            (b"\0", "request"),
+            (deep.as_bytes(), "request"),
+            (deep_arguments.as_bytes(), "request"),
+            (b"{\"tool\": \"workspace_read\", \"arguments\": \"todo.md\"}", "retriable"),
+            (
+                b"{\"tool\": \"workspace_read\", \"arguments\": {\"path\": \"a\\u0000b\"}}",
+                "retriable",
+            ),
+            (b"{\"tool\": \"\", \"arguments\": {}}", "retriable"),
+            (many.as_bytes(), "retriable"),
+        ];
+        let good = br#"{"tool": "workspace_read", "arguments": {"path": "todo.md"}}"#;
+        let mut input = Vec::new();
+        for (line, _) in &cases {
+            input.extend([line, good.as_slice(), b""].join(&b'\n'));
+        }
+        let answers = lines(&world.cards, &input);
+        assert_eq!(answers.len(), 2 * cases.len());
+        for (pair, (line, kind)) in answers.chunks(2).zip(&cases) {
+            let shown = String::from_utf8_lossy(line.get(..60).unwrap_or(line));
+            assert_eq!(pair[0]["kind"], json!(kind), "{shown}: {}", pair[0]);
+            let told = pair[0]["message"].as_str().expect("a message");
+            assert!(!told.is_empty() && told.len() < 2000, "{shown}: {} bytes", told.len());
+            assert_eq!(pair[1], json!({"ok": true, "content": ["1     buy milk"]}), "{shown}");
+        }
+    }
+
+    #[test]
+    fn input_that_ends_in_the_middle_of_a_line_is_answered() {
+        let world = world();
+        for (input, count) in [
+            (&b""[..], 0),
+            (b"\n\r\n  \n", 0),
+            (b"{\"tool\": \"workspace_list\"", 1),
+            (b"{\"tool\": \"workspace_list\"}\r\n{\"tool\": \"work\xe2", 2),
+        ] {
+            let answers = lines(&world.cards, input);
+            assert_eq!(answers.len(), count, "{answers:?}");
+            if let Some(last) = answers.last() {
+                assert_eq!(last["kind"], json!("request"), "{answers:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_answer_comes_before_the_next_request() {
+        let world = world();
+        let mut child = program(&["call", "--jsonl"], &world.cards)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it runs");
+        let mut input = child.stdin.take().expect("an input");
+        let mut output = BufReader::new(child.stdout.take().expect("an output"));
+        for number in 0..3 {
+            let path = format!("n{number}");
+            let request =
+                json!({"tool": "workspace_write", "arguments": {"path": path, "content": "x"}});
+            writeln!(input, "{request}").expect("written");
+            let mut answer = String::new();
+            output.read_line(&mut answer).expect("an answer");
+            let answer: Value = serde_json::from_str(&answer).expect("JSON");
+            assert_eq!(answer, json!({"ok": true, "content": [format!("Written: {path}")]}));
+        }
+        drop(input);
+        assert!(child.wait().expect("it ends").success());
+    }
+
+    #[test]
+    fn nobody_who_reads_the_answers_ends_it() {
+        let world = world();
+        let mut child = program(&["call", "--jsonl"], &world.cards)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it runs");
+        drop(child.stdout.take());
+        let mut input = child.stdin.take().expect("an input");
+        // The program goes while more is written, which is what this is about.
+        let _gone = (0..100).any(|_| writeln!(input, r#"{{"tool": "workspace_list"}}"#).is_err());
+        // Its input stays open: it is the output that ends it.
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(
+            text(&output.stderr),
+            "akgentic: nobody reads the answers: Broken pipe (os error 32)\n"
+        );
+        drop(input);
     }
 
     #[test]
