@@ -24,7 +24,7 @@ use crate::params::{
     WorkspaceView, WorkspaceWrite,
 };
 use crate::resource::{Resource, seed};
-use crate::tools::{self, Hand, RunPlace, Runner, Viewer};
+use crate::tools::{self, Documents, Hand, RunPlace, Runner, Viewer, expand_media_refs};
 
 const NAME: &str = "WorkspaceTool";
 
@@ -71,8 +71,9 @@ pub struct WorkspaceTool {
     pub git_journal: bool,
     /// `workspace_exec`: commands in a sandbox; off unless switched on.
     pub workspace_exec: Capability<WorkspaceExec>,
-    /// Files the workspace starts with; all are checked when the card is bound, before the first
-    /// is written.
+    /// Files the workspace starts with; their names are checked when the card loads, all of them
+    /// when it is bound, before the first is written.
+    #[serde(deserialize_with = "resources")]
     pub resources: Vec<Resource>,
     /// The folder itself, in place of a name below the base directory; written only when set.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -222,8 +223,13 @@ impl ToolCard for WorkspaceTool {
             let wired = self.open(observer).await?;
             let hand = &wired.hand;
             let mut bound = BoundCard::new();
+            let files = hand.tree.files();
+            let cache = ContentCache::beside(files.root());
             if let Some(param) = self.workspace_read.on(Channel::ToolCall) {
-                bound.tools.push(tools::read(hand, &param));
+                let reader = param.document_reader.reader();
+                let documents =
+                    reader.map(|reader| Documents::new(files, &cache, observer, &reader));
+                bound.tools.push(tools::read(hand, documents, &param));
             }
             if let Some(param) = self.workspace_list.on(Channel::ToolCall) {
                 bound.tools.push(tools::list(hand, &param));
@@ -234,10 +240,13 @@ impl ToolCard for WorkspaceTool {
             if let Some(param) = self.workspace_grep.on(Channel::ToolCall) {
                 bound.tools.push(tools::grep(hand, &param));
             }
-            let files = hand.tree.files();
-            let viewer = Viewer::new(files, &ContentCache::beside(files.root()));
+            let viewer = Viewer::new(files, &cache);
             if let Some(param) = self.workspace_view.on(Channel::ToolCall) {
                 bound.tools.push(tools::view(&viewer, &param));
+            }
+            if let Some(param) = self.expand_media_refs.on(Channel::Command) {
+                let view = self.workspace_view.on(Channel::ToolCall).unwrap_or_default();
+                bound.commands.push(expand_media_refs(&viewer, &view, &param));
             }
             if self.read_only {
                 return Ok(bound);
@@ -277,4 +286,13 @@ fn workspace_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Str
         Some(name) => check_name(name).map_err(serde::de::Error::custom)?,
     }
     Ok(name)
+}
+
+/// Reads resources and refuses names that are no paths below the workspace.
+fn resources<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Resource>, D::Error> {
+    let resources = Vec::<Resource>::deserialize(deserializer)?;
+    for resource in &resources {
+        resource.check_name().map_err(serde::de::Error::custom)?;
+    }
+    Ok(resources)
 }

@@ -9,6 +9,7 @@ mod batch;
 mod cache;
 mod card;
 pub mod diff;
+pub mod documents;
 pub mod edit;
 mod error;
 mod exec_tool;

@@ -1,5 +1,7 @@
 //! References in a prompt to images of the workspace: `!!name.png`, `!!"with blanks.png"`.
 
+use std::fmt;
+
 use crate::text::is_blank;
 
 /// Punctuation that may stand behind a reference without belonging to it.
@@ -21,6 +23,14 @@ pub struct Reference<'p> {
     pub pattern: &'p str,
     /// Whether it stands in quotes.
     pub quoted: bool,
+}
+
+/// The reference as it stands in the prompt.
+impl fmt::Display for Reference<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let quote = if self.quoted { "\"" } else { "" };
+        write!(f, "!!{quote}{}{quote}", self.pattern)
+    }
 }
 
 impl<'p> Reference<'p> {
@@ -126,10 +136,7 @@ mod tests {
                 .into_iter()
                 .map(|part| match part {
                     PromptPart::Text(text) => text.to_owned(),
-                    PromptPart::Reference(Reference { pattern, quoted: true }) => {
-                        format!("!!\"{pattern}\"")
-                    }
-                    PromptPart::Reference(Reference { pattern, .. }) => format!("!!{pattern}"),
+                    PromptPart::Reference(reference) => reference.to_string(),
                 })
                 .collect();
             assert_eq!(whole, prompt);

@@ -53,6 +53,15 @@ impl DocumentReading {
     pub fn is_on(&self) -> bool {
         !matches!(self, Self::Switch(false))
     }
+
+    /// How they are read, if they are.
+    pub fn reader(&self) -> Option<DocumentReader> {
+        match self {
+            Self::Switch(false) => None,
+            Self::Switch(true) => Some(DocumentReader::default()),
+            Self::With(reader) => Some(reader.clone()),
+        }
+    }
 }
 
 /// On with defaults.
@@ -260,7 +269,7 @@ macro_rules! plain_params {
 
 plain_params! {
     /// Configures `_expand_media_refs`, offered as a command unless said otherwise.
-    ExpandMediaRefs = "akgentic.tool.workspace.tool.ExpandMediaRefs", on: Command, served: [];
+    ExpandMediaRefs = "akgentic.tool.workspace.tool.ExpandMediaRefs", on: Command, served: [Command];
     /// Configures `workspace_write`.
     WorkspaceWrite = "akgentic.tool.workspace.tool.WorkspaceWrite", on: ToolCall, served: [ToolCall];
     /// Configures `workspace_delete`.

@@ -73,10 +73,14 @@ impl Resource {
 
     /// Checks name and content, without looking at any file.
     pub fn check(&self) -> Result<(), ResourceError> {
-        if crate::location::check_name(&self.file_name).is_err() {
-            return Err(ResourceError::Name(self.file_name.clone()));
-        }
+        self.check_name()?;
         self.bytes().map(drop)
+    }
+
+    /// Checks that the name is a path below the workspace.
+    pub(crate) fn check_name(&self) -> Result<(), ResourceError> {
+        let checked = crate::location::check_name(&self.file_name);
+        checked.map_err(|_| ResourceError::Name(self.file_name.clone()))
     }
 }
 

@@ -6,6 +6,10 @@
 mod card;
 
 #[cfg(test)]
+#[path = "vectors/documents.rs"]
+mod documents;
+
+#[cfg(test)]
 #[path = "vectors/edits.rs"]
 mod edits;
 
@@ -16,6 +20,10 @@ mod folder;
 #[cfg(test)]
 #[path = "vectors/files.rs"]
 mod files;
+
+#[cfg(test)]
+#[path = "vectors/media.rs"]
+mod media;
 
 #[cfg(test)]
 #[path = "vectors/patches.rs"]

@@ -1,16 +1,20 @@
 //! The tools as the model calls them.
 
 mod changing;
+mod documents;
 mod exec;
+mod mentions;
 mod reading;
 mod searching;
 mod viewing;
 
+use std::future::ready;
 use std::sync::Arc;
 
 use akgentic_tool_core::{
     CallStopped, Content, Tool, ToolCall, ToolDefinition, ToolError, arguments_schema,
 };
+use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -20,7 +24,9 @@ use crate::refusal;
 use crate::tree::Tree;
 
 pub(crate) use changing::{delete, edit, mkdir, multi_edit, patch, write};
+pub(crate) use documents::Documents;
 pub(crate) use exec::{RunPlace, Runner, Unrun, exec};
+pub(crate) use mentions::expand_media_refs;
 pub(crate) use reading::{list, read};
 pub(crate) use searching::{glob, grep};
 pub(crate) use viewing::{Viewer, view};
@@ -69,13 +75,32 @@ fn tool_with_parameters<A, F>(
     hand: &Hand,
     name: &str,
     description: impl Into<String>,
-    mut parameters: Value,
+    parameters: Value,
     defaults: Value,
     work: F,
 ) -> Tool
 where
     A: DeserializeOwned + JsonSchema + Send + 'static,
     F: Fn(&Hand, A, Stop<'_>) -> Result<String, ToolError> + Clone + Send + Sync + 'static,
+{
+    let hand = hand.clone();
+    tool_with_body(name, description, parameters, defaults, move |args, call| {
+        let (hand, work) = (hand.clone(), work.clone());
+        Box::pin(async move { aside(&call, move |stop| work(&hand, args, stop)).await })
+    })
+}
+
+/// A tool whose defaults come from the card.
+fn tool_with_body<A, F>(
+    name: &str,
+    description: impl Into<String>,
+    mut parameters: Value,
+    defaults: Value,
+    body: F,
+) -> Tool
+where
+    A: DeserializeOwned,
+    F: Fn(A, ToolCall) -> BoxFuture<'static, Result<String, ToolError>> + Send + Sync + 'static,
 {
     let defaults = match defaults {
         Value::Object(defaults) => defaults,
@@ -88,19 +113,17 @@ where
     }
     let definition =
         ToolDefinition { name: name.to_owned(), description: description.into(), parameters };
-    let hand = hand.clone();
     Tool::from_definition(definition, move |mut args, call| {
         if let Value::Object(args) = &mut args {
             for (parameter, value) in &defaults {
                 args.entry(parameter.as_str()).or_insert_with(|| value.clone());
             }
         }
-        let (hand, work) = (hand.clone(), work.clone());
-        Box::pin(async move {
-            let args = serde_json::from_value(args)
-                .map_err(|error| ToolError::retriable(error.to_string()))?;
-            aside(&call, move |stop| work(&hand, args, stop)).await.map(Content::from)
-        })
+        let answer = match serde_json::from_value(args) {
+            Ok(args) => body(args, call),
+            Err(error) => Box::pin(ready(Err(ToolError::retriable(error.to_string())))),
+        };
+        Box::pin(async move { answer.await.map(Content::from) })
     })
 }
 

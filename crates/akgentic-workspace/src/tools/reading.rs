@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::io::Read;
 
-use akgentic_tool_core::{CallStopped, Tool, ToolError};
+use akgentic_tool_core::{CallStopped, Tool, ToolCall, ToolError, arguments_schema};
+use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Hand, failed, tool};
+use super::{Documents, Hand, aside, failed, tool, tool_with_body};
 use crate::error::{FileError, FileFault, PAGED_MAX};
 use crate::gate::{Digesting, Observation};
 use crate::kinds::{FileKind, suffix};
@@ -29,7 +30,6 @@ struct ReadArgs {
     limit: i64,
     /// Convert a document anew although a conversion is there.
     #[serde(default)]
-    #[expect(dead_code, reason = "a document is not converted in this version")]
     force_document_regeneration: bool,
 }
 
@@ -47,84 +47,79 @@ fn one() -> i64 {
     1
 }
 
-/// `workspace_read`
-pub(crate) fn read(hand: &Hand, param: &WorkspaceRead) -> Tool {
+/// `workspace_read`; without `documents` only text is read.
+pub(crate) fn read(hand: &Hand, documents: Option<Documents>, param: &WorkspaceRead) -> Tool {
     let limits = PageLimits::default();
     let usual = param.default_limit;
-    let documents = param.document_reader.is_on();
     let description = format!(
-        "Reads a text file of the workspace. Gives numbered lines, at most {usual} unless `limit` says \
+        "Reads a file of the workspace. Gives numbered lines, at most {usual} unless `limit` says \
          otherwise, and a notice with the number of lines when there are more: go on with `offset`. \
-         A line is cut after {} characters, an answer ends at {} bytes. Fails for a missing file, a \
-         directory, a path outside the workspace, and a file that is not UTF-8 text. {}",
+         A line is cut after {} characters, an answer ends at {} bytes. {} Fails for a missing file, a \
+         directory, a path outside the workspace, and any other file that is not UTF-8 text.",
         limits.line_chars,
         limits.page_bytes,
-        if documents {
-            "PDF, office and image files cannot be read yet."
-        } else {
-            "PDF, office and image files cannot be read here: do not try, it ends the run."
-        },
+        documents.as_ref().map_or(
+            "PDF, office and image files cannot be read here: do not try, it ends the run.",
+            Documents::description
+        ),
     );
     let defaults = json!({
         "limit": usual,
         "force_document_regeneration": param.force_document_regeneration,
     });
-    let tool =
-        tool(hand, "workspace_read", description, defaults, move |hand, args: ReadArgs, stop| {
-            read_file(hand, &args, usual, documents, stop)
-        });
+    let parameters = arguments_schema::<ReadArgs>();
+    let hand = hand.clone();
+    let body = move |args: ReadArgs, call: ToolCall| -> BoxFuture<'static, _> {
+        let (hand, documents) = (hand.clone(), documents.clone());
+        Box::pin(async move {
+            let is_text = FileKind::of(&args.path) == FileKind::Text;
+            let window = window(&args, usual);
+            match documents {
+                _ if is_text => {
+                    aside(&call, move |stop| read_text(&hand, &args.path, window?, stop)).await
+                }
+                Some(documents) => {
+                    let anew = args.force_document_regeneration;
+                    call.bound(documents.read(&args.path, window?, anew)).await
+                }
+                None => Err(switched_off(&args.path)),
+            }
+        })
+    };
+    let tool = tool_with_body("workspace_read", description, parameters, defaults, body);
     tool.with_instructions(param.instructions.as_deref())
 }
 
-fn read_file(
+fn switched_off(path: &str) -> ToolError {
+    ToolError::fatal(format!(
+        "{path}: reading {} files is switched off; set `document_reader` on the card",
+        suffix(path)
+    ))
+}
+
+fn window(args: &ReadArgs, usual: i64) -> Result<Window, ToolError> {
+    match u64::try_from(args.limit) {
+        Ok(limit) if limit > 0 => {
+            Ok(Window { offset: u64::try_from(args.offset).unwrap_or(0).max(1), limit })
+        }
+        _ => Err(ToolError::retriable(format!(
+            "`limit` is {}, and at least one line has to be shown. Leave it out for {usual} lines.",
+            args.limit
+        ))),
+    }
+}
+
+fn read_text(
     hand: &Hand,
-    args: &ReadArgs,
-    usual: i64,
-    documents: bool,
+    path: &str,
+    window: Window,
     stop: &dyn Fn() -> bool,
 ) -> Result<String, ToolError> {
-    let path = args.path.as_str();
-    let kind = FileKind::of(path);
-    if kind != FileKind::Text && !documents {
-        let text = format!(
-            "{path}: reading {} files is switched off; set `document_reader` on the card",
-            suffix(path)
-        );
-        return Err(ToolError::fatal(text));
-    }
-    let limit = match u64::try_from(args.limit) {
-        Ok(limit) if limit > 0 => limit,
-        _ => {
-            return Err(ToolError::retriable(format!(
-                "`limit` is {}, and at least one line has to be shown. Leave it out for {usual} lines.",
-                args.limit
-            )));
-        }
-    };
-    let window = Window { offset: u64::try_from(args.offset).unwrap_or(0).max(1), limit };
     if let Some((file, size)) = hand.tree.run_output(path) {
         return Ok(page(&mut file.take(size), path, window, stop)?.text);
     }
     let moment = hand.tree.moment();
     let open = hand.tree.files().open(path).map_err(|error| failed(&error))?;
-    match kind {
-        FileKind::Text => {}
-        FileKind::Document => {
-            return Err(ToolError::retriable(format!(
-                "{path} is a document of {} bytes, and {} files cannot be read in this version. Look for \
-             the same content as text, or go on without it.",
-                open.size,
-                suffix(path)
-            )));
-        }
-        FileKind::Image => {
-            return Err(ToolError::retriable(format!(
-                "{path} is an image of {} bytes, not text, and images cannot be looked at in this version. \
-             Go on without it.",
-                open.size
-            )));
-        }
-    }
     if open.size > PAGED_MAX {
         let fault = FileFault::TooLarge { size: open.size, most: PAGED_MAX };
         return Err(failed(&FileError::new(path, fault)));

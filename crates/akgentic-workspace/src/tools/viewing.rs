@@ -42,6 +42,11 @@ impl Viewer {
         Self { files: files.clone(), cache: cache.clone(), slots }
     }
 
+    /// The files it looks at.
+    pub(crate) fn files(&self) -> &Filesystem {
+        &self.files
+    }
+
     /// The image at `path`, with what has to be said about it.
     pub(crate) async fn view(&self, path: &str, limits: ImageLimits) -> Result<Content, ToolError> {
         let (own, name) = (self.clone(), path.to_owned());

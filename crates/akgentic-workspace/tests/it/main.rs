@@ -6,6 +6,9 @@ mod batches;
 #[cfg(test)]
 mod changing;
 #[cfg(test)]
+#[cfg(feature = "docs")]
+mod documents;
+#[cfg(test)]
 mod editing;
 #[cfg(test)]
 mod gate;
@@ -22,9 +25,13 @@ mod lease;
 #[cfg(test)]
 mod listing;
 #[cfg(test)]
+mod mentions;
+#[cfg(test)]
 mod patching;
 #[cfg(test)]
 mod reading;
+#[cfg(test)]
+mod ripgrep;
 #[cfg(test)]
 mod scenarios;
 #[cfg(test)]

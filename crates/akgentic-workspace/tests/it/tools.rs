@@ -55,6 +55,7 @@ async fn a_card_yields_what_this_version_has() {
     let observer = Observer::unattached().build();
     let bound = WorkspaceTool::at(tree.root()).bind(&observer).await.expect("bound");
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let commands: Vec<String> = names(&["_expand_media_refs"]);
     let tools = names(&[
         "workspace_read",
         "workspace_list",
@@ -68,7 +69,7 @@ async fn a_card_yields_what_this_version_has() {
         "workspace_patch",
         "workspace_mkdir",
     ]);
-    assert_eq!(bound.offers(), Offers { tools, ..Offers::default() });
+    assert_eq!(bound.offers(), Offers { tools, commands: commands.clone(), ..Offers::default() });
     let read_only = WorkspaceTool { read_only: true, ..WorkspaceTool::at(tree.root()) };
     let tools = names(&[
         "workspace_read",
@@ -78,7 +79,7 @@ async fn a_card_yields_what_this_version_has() {
         "workspace_view",
     ]);
     let bound = read_only.bind(&observer).await.expect("bound");
-    assert_eq!(bound.offers(), Offers { tools, ..Offers::default() });
+    assert_eq!(bound.offers(), Offers { tools, commands, ..Offers::default() });
 }
 
 #[tokio::test]
@@ -96,10 +97,7 @@ async fn what_is_not_in_this_version_is_reported_once() {
     let tools = bind(card).await;
     let warnings: Vec<_> =
         tools.warnings().iter().map(|warning| (warning.capability, warning.channel)).collect();
-    assert_eq!(
-        warnings,
-        [("workspace_list", Channel::LlmContext), ("expand_media_refs", Channel::Command),]
-    );
+    assert_eq!(warnings, [("workspace_list", Channel::LlmContext)]);
 }
 
 #[tokio::test]
@@ -193,16 +191,12 @@ async fn texts_say_what_happened_and_what_to_do() {
     let tree = Tree::new();
     tree.put("latin", b"caf\xE9\n");
     tree.put("d/x", "1");
-    tree.put("a.PDF", "%PDF");
-    tree.put("a.png", "x");
     let tools = bind(WorkspaceTool::at(tree.root())).await;
     let mut texts = Vec::new();
     for (name, args) in [
         ("workspace_read", json!({"path": "nope"})),
         ("workspace_read", json!({"path": "d"})),
         ("workspace_read", json!({"path": "latin"})),
-        ("workspace_read", json!({"path": "a.PDF"})),
-        ("workspace_read", json!({"path": "a.png"})),
         ("workspace_read", json!({"path": "d/x", "limit": 0})),
         ("workspace_list", json!({"path": "nope"})),
         ("workspace_write", json!({"path": "d", "content": ""})),
@@ -219,16 +213,31 @@ async fn texts_say_what_happened_and_what_to_do() {
             "d is a directory, not a file. List it with workspace_list, or name a file in it.",
             "latin is not UTF-8 text (5 bytes, the first bad one at 3): it looks like text in another \
              encoding, such as Latin-1. It was left as it is.",
-            "a.PDF is a document of 4 bytes, and .pdf files cannot be read in this version. Look for \
-             the same content as text, or go on without it.",
-            "a.png is an image of 1 bytes, not text, and images cannot be looked at in this version. \
-             Go on without it.",
             "`limit` is 0, and at least one line has to be shown. Leave it out for 2000 lines.",
             "Directory not found: nope",
             "d is a directory, not a file. List it with workspace_list, or name a file in it.",
             "d/x/y lies below a file: a part of the path is no directory. Check it with workspace_list.",
         ]
     );
+}
+
+#[cfg(not(feature = "docs"))]
+#[tokio::test]
+async fn without_the_feature_the_answer_names_it() {
+    let tree = Tree::new();
+    tree.put("a.PDF", "%PDF");
+    let tools = bind(WorkspaceTool::at(tree.root())).await;
+    let error =
+        call(&tools, "workspace_read", json!({"path": "a.PDF"})).await.expect_err("no reader");
+    assert!(error.is_retriable(), "{error}");
+    assert_eq!(
+        error.to_string(),
+        "a.PDF (4 bytes) cannot be read: this program is built without the feature `docs`, which reads .pdf \
+         files: add `features = [\"docs\"]` to `akgentic-workspace`. Look for the same content as text, or go \
+         on without it."
+    );
+    let description = &tools.tool("workspace_read").expect("offered").definition().description;
+    assert!(description.contains("without the feature `docs`"), "{description}");
 }
 
 #[tokio::test]
@@ -367,6 +376,7 @@ fn names_and_bounds_are_checked_when_a_card_loads() {
         ("workspace_glob", json!({"max_results": 0})),
         ("workspace_view", json!({"max_dimension": -1})),
         ("workspace_exec", json!({"timeout_s": -1})),
+        ("resources", json!([{"file_name": "../x", "content": ""}])),
     ] {
         let mut card = json!({"__model__": "akgentic.tool.workspace.tool.WorkspaceTool"});
         card[field] = value.clone();

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 
 use std::collections::BTreeMap;
 
+use akgentic_workspace::documents::NO_TEXT;
 use akgentic_workspace::edit::FUZZY_THRESHOLD;
 use akgentic_workspace::image::IMAGE_FORMATS;
 use akgentic_workspace::text::{LineEnding, keep_ending};
@@ -203,7 +204,7 @@ pub(crate) fn constants(case: &Value) -> Outcome {
             .into_iter()
             .collect::<Value>(),
         "fuzzy_threshold" => json!(FUZZY_THRESHOLD),
-        "no_text_placeholder" => return Err(crate::replay::Stop::NotYet("documents")),
+        "no_text_placeholder" => json!(NO_TEXT),
         other => return Err(format!("unknown constant {other}").into()),
     };
     same("value", &got, &case["expect"]["value"])?;
