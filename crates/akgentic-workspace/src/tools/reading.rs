@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{Hand, failed, tool};
 use crate::error::{FileError, FileFault, PAGED_MAX};
-use crate::gate::{Digesting, Observation};
+use crate::gate::{Digesting, Observation, Shown};
 use crate::kinds::{FileKind, suffix};
 use crate::list::list_directory;
 use crate::params::{WorkspaceList, WorkspaceRead};
@@ -133,7 +133,8 @@ fn read_file(
     let mut source = Digesting::new(open.file.take(open.size));
     let page = page(&mut source, path, window, stop)?;
     let seen = Observation { sha: source.finish(), full: page.full };
-    hand.tree.saw(&hand.agent, open.rel, seen, moment);
+    let shown = Shown { lines: page.shown, total: page.total };
+    hand.tree.saw(&hand.agent, open.rel, seen, &shown, moment);
     Ok(page.text)
 }
 
