@@ -33,10 +33,11 @@ mod simple_team {
         for line in ["@Manager", "hired by @Manager", "workspace_read", "tokens in", "total"] {
             assert!(shown.contains(line), "{line} is missing in {shown}");
         }
-        // A second look does not read its own report.
+        // A second look replaces its own report and does not report on it.
+        fs::write(dir.path().join("pears.txt"), "soft\n").expect("written");
         assert!(run(&[dir.path()]).status.success());
         let again = fs::read_to_string(dir.path().join("team-report.md")).expect("a report");
-        assert!(!again.contains("## team-report.md"), "{again}");
+        assert!(!again.contains("## team-report.md") && again.contains("pears.txt"), "{again}");
     }
 
     #[test]

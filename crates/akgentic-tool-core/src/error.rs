@@ -14,6 +14,10 @@ pub enum ToolError {
     /// The caller may try again with corrected input; the text says what to change.
     #[error("{0}")]
     Retriable(String),
+    /// Something is in use that will be free again; the caller did nothing wrong, and may make the
+    /// same call later.
+    #[error("{0}")]
+    Busy(String),
     /// Trying again cannot help.
     #[error("{0}")]
     Fatal(#[source] Box<dyn Error + Send + Sync>),
@@ -25,6 +29,11 @@ impl ToolError {
         Self::Retriable(text.into())
     }
 
+    /// A failure that passes by itself.
+    pub fn busy(text: impl Into<String>) -> Self {
+        Self::Busy(text.into())
+    }
+
     /// A failure that no input can mend.
     pub fn fatal(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Fatal(source.into())
@@ -32,13 +41,13 @@ impl ToolError {
 
     /// Whether the caller may try again.
     pub fn is_retriable(&self) -> bool {
-        matches!(self, Self::Retriable(_))
+        matches!(self, Self::Retriable(_) | Self::Busy(_))
     }
 
     /// The cause of a fatal failure, as `E`.
     pub fn downcast_ref<E: Error + 'static>(&self) -> Option<&E> {
         match self {
-            Self::Retriable(_) => None,
+            Self::Retriable(_) | Self::Busy(_) => None,
             Self::Fatal(source) => source.downcast_ref(),
         }
     }

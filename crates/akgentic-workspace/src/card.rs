@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use akgentic_core::ActorRef;
-use akgentic_sandbox::{Sandbox, SandboxConfig};
+use akgentic_sandbox::{Sandbox, SandboxConfig, check_workspace_name};
 use akgentic_tool_core::{
     BindError, BoundCard, Capability, Channel, Observer, ObserverError, ToolCard, tool_card,
 };
@@ -37,6 +37,7 @@ pub const UNATTACHED: &str = "unattached";
 /// the channels a card cannot serve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a field of the stored card")]
 pub struct WorkspaceTool {
     /// Name of the workspace below the base directory; the team's id unless said otherwise.
     #[serde(deserialize_with = "workspace_id")]
@@ -69,6 +70,13 @@ pub struct WorkspaceTool {
     pub workspace_mkdir: Capability<WorkspaceMkdir>,
     /// Whether changes are recorded with git.
     pub git_journal: bool,
+    /// Whether commits of the journal name agent and run by their ids; written only when set.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub git_trailers: bool,
+    /// Whether an agent that has read all pages of a file counts as having read the whole of it;
+    /// written only when set.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub join_pages: bool,
     /// `workspace_exec`: commands in a sandbox; off unless switched on.
     pub workspace_exec: Capability<WorkspaceExec>,
     /// Files the workspace starts with; their names are checked when the card loads, all of them
@@ -108,6 +116,8 @@ impl Default for WorkspaceTool {
             workspace_patch: Capability::On,
             workspace_mkdir: Capability::On,
             git_journal: false,
+            git_trailers: false,
+            join_pages: false,
             workspace_exec: Capability::Off,
             resources: Vec::new(),
             root: None,
@@ -131,9 +141,16 @@ impl WorkspaceTool {
     }
 
     fn config(&self, observer: &Observer) -> Result<WorkspaceConfig, BindError> {
-        let mut config = WorkspaceConfig::of(&self.workspace_name(observer)?);
+        let name = self.workspace_name(observer)?;
+        if self.root.is_none() {
+            // Some names are those of journals, or mean something to a sandbox.
+            check_workspace_name(&name).map_err(said)?;
+        }
+        let mut config = WorkspaceConfig::of(&name);
         config.root.clone_from(&self.root);
         config.git_journal = self.git_journal;
+        config.git_trailers = self.git_trailers;
+        config.join_pages = self.join_pages;
         Ok(config)
     }
 

@@ -33,6 +33,12 @@ pub struct WorkspaceConfig {
     #[serde(default = "git_timeout_s")]
     #[schemars(range(min = 0))]
     pub git_timeout_s: f64,
+    /// Whether commits of the journal name agent and run by their ids; written only when set.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub git_trailers: bool,
+    /// Whether pages that together show a whole file count as the whole; written only when set.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub join_pages: bool,
     /// The folder itself, in place of one below the base directory; written only when set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<PathBuf>,
@@ -49,6 +55,8 @@ impl WorkspaceConfig {
             max_tracked_writers: writers(),
             git_journal: false,
             git_timeout_s: git_timeout_s(),
+            git_trailers: false,
+            join_pages: false,
             root: None,
         }
     }
@@ -58,6 +66,7 @@ impl WorkspaceConfig {
         GateLimits {
             observations_per_agent: self.max_observations_per_agent,
             writers: self.max_tracked_writers,
+            join_pages: self.join_pages,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Read};
+use std::ops::Range;
 
 use crate::error::FileFault;
 use crate::text::{BadByte, Utf8Check, clip, guess};
@@ -43,6 +44,8 @@ pub struct Page {
     pub full: bool,
     /// Lines of the file.
     pub total: u64,
+    /// The lines that are shown as they are, counted from 0; none where one was cut.
+    pub shown: Range<u64>,
 }
 
 /// Reads a page.
@@ -246,7 +249,9 @@ impl Pager {
             let next = end + 1;
             _ = write!(text, "\n[... page full at {most} bytes, go on with offset {next} ...]");
         }
-        Page { text, full: self.from == 0 && end == total && !self.clipped, total }
+        let full = self.from == 0 && end == total && !self.clipped;
+        let shown = if self.clipped { 0..0 } else { self.from..end };
+        Page { text, full, total, shown }
     }
 }
 

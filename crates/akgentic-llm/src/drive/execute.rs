@@ -166,6 +166,7 @@ async fn one(
         }
         Ok(content) => CallOutcome::Returned(content.into()),
         Err(ToolError::Retriable(text)) => return Ok(CallOutcome::Retry(text)),
+        Err(ToolError::Busy(text)) => return Ok(CallOutcome::Busy(text)),
         Err(ToolError::Fatal(source)) => {
             return Ok(match source.downcast::<Panicked>() {
                 Ok(panicked) => CallOutcome::Panicked(panicked.0),

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use akgentic_core::wire::Timestamp;
 use akgentic_tool_core::{Tool, ValidArgs};
 use serde_json::Value;
 
@@ -50,6 +51,8 @@ pub enum CallOutcome {
     Returned(ToolContent),
     /// It failed; the model may correct it.
     Retry(String),
+    /// Something it needs was in use; the model may call it again, and nothing is counted.
+    Busy(String),
     /// It failed for good.
     Failed(BoxError),
     /// It panicked.
@@ -153,7 +156,8 @@ impl Run {
         if broken {
             return self.on_broken_call(&pending, report);
         }
-        let retried = |outcome: &CallOutcome| matches!(outcome, CallOutcome::Retry(_));
+        let retried =
+            |outcome: &CallOutcome| matches!(outcome, CallOutcome::Retry(_) | CallOutcome::Busy(_));
         pending.function_calls_failed |= report.outcomes.iter().any(retried);
         let output = pending.output.take().filter(|_| !pending.function_calls_failed);
         let attempts = match self.count_failures(&pending, &report, output.is_some()) {
@@ -240,10 +244,13 @@ impl Run {
         let mut outputs_failed = false;
         for (call, slot) in &pending.slots {
             let failed = match slot {
-                Slot::Execute => matches!(
-                    outcomes.next(),
-                    Some(CallOutcome::Retry(_) | CallOutcome::TimedOut(_))
-                ),
+                Slot::Execute => match outcomes.next() {
+                    // Neither a failure of the model nor a success.
+                    Some(CallOutcome::Busy(_)) => continue,
+                    outcome => {
+                        matches!(outcome, Some(CallOutcome::Retry(_) | CallOutcome::TimedOut(_)))
+                    }
+                },
                 Slot::Rejected(..) => true,
                 Slot::Answered(_) | Slot::Output => continue,
             };
@@ -303,7 +310,7 @@ impl Run {
                         self.usage.tool_calls += 1;
                         ToolReturnPart::success(&call, content, now)
                     }
-                    Some(CallOutcome::Retry(text)) => {
+                    Some(CallOutcome::Retry(text) | CallOutcome::Busy(text)) => {
                         ToolReturnPart::retried(&call, text, retry(RetryCause::ModelRetry), now)
                     }
                     Some(CallOutcome::NotStarted) => {
@@ -363,6 +370,23 @@ impl Run {
         self.break_off(parts, RunError::UnexpectedModelBehavior(error))
     }
 
+    /// The answer to a call that the model may make again.
+    fn retried(
+        &self,
+        call: &ToolCallPart,
+        text: String,
+        counted: u32,
+        now: Timestamp,
+    ) -> ToolReturnPart {
+        let before = self.tool_retries.get(&call.tool_name).copied().unwrap_or(0);
+        let retry = RetryInfo {
+            cause: RetryCause::ModelRetry,
+            attempt: before + counted,
+            max_retries: self.options.retries,
+        };
+        ToolReturnPart::retried(call, text, retry, now)
+    }
+
     /// A call failed for good: what others gave is recorded, the run ends with the failure.
     fn on_broken_call(&mut self, pending: &Pending, report: ToolsReport) -> Action {
         let now = self.now();
@@ -376,14 +400,8 @@ impl Run {
                     self.usage.tool_calls += 1;
                     ToolReturnPart::success(call, content, now)
                 }
-                CallOutcome::Retry(text) => {
-                    let retry = RetryInfo {
-                        cause: RetryCause::ModelRetry,
-                        attempt: self.tool_retries.get(&call.tool_name).copied().unwrap_or(0) + 1,
-                        max_retries: self.options.retries,
-                    };
-                    ToolReturnPart::retried(call, text, retry, now)
-                }
+                CallOutcome::Retry(text) => self.retried(call, text, 1, now),
+                CallOutcome::Busy(text) => self.retried(call, text, 0, now),
                 CallOutcome::Interrupted => {
                     ToolReturnPart::interrupted(call, INTERRUPTED_IN_WORK, now)
                 }

@@ -134,6 +134,24 @@ async fn a_scenario_goes_on_after_a_restore() {
     assert_eq!(second.runs(), 2);
 }
 
+/// A tool that somebody else keeps busy never uses up the retries of the model; its own mistakes do.
+#[tokio::test]
+async fn what_is_busy_is_not_the_models_mistake() {
+    let calls = "- call: { tool: write, args: { path: a, content: b } }\n    ".repeat(8);
+    let yaml = format!("roles:\n  A:\n  - steps:\n    {calls}- say: done\n");
+    for (busy, ends_well) in [(true, true), (false, false)] {
+        let scenario = Scenario::parse(&yaml).unwrap();
+        let tool = Tool::new("write", "", move |args: Write, _: ToolCall| async move {
+            let text = format!("{}{} is held", args.path, args.content);
+            Err::<String, _>(if busy { ToolError::busy(text) } else { ToolError::retriable(text) })
+        });
+        let mut agent =
+            ReactAgent::builder(scenario.model("A").unwrap()).tools([tool]).build().unwrap();
+        let outcome = agent.run("go", &OutputSpec::text(), CancellationToken::new()).await;
+        assert_eq!(outcome.is_ok(), ends_well, "{outcome:?}");
+    }
+}
+
 #[tokio::test]
 async fn steps_can_be_skipped_and_requests_can_fail() {
     let scenario = Scenario::parse(

@@ -54,6 +54,7 @@ impl WorkspaceConfig {
         TreeOptions {
             gate: self.gate_limits(),
             journal: self.git_journal.then(ScanLimits::default),
+            trailers: self.git_trailers,
             ..TreeOptions::default()
         }
     }

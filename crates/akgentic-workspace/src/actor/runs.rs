@@ -16,7 +16,7 @@ use crate::gate::{Code, Refusal};
 use crate::lease::{
     Command, CommandFault, ExecOutcome, Payload, STREAM_SHOWN, WORKER_BUDGET_S, run_worker,
 };
-use crate::tree::Run;
+use crate::tree::{Run, file_refusal};
 
 impl Handle<StartRun> for WorkspaceActor {
     type Reply = Result<StartedRun, NoRun>;
@@ -34,6 +34,9 @@ impl Handle<StartRun> for WorkspaceActor {
         if let Err(error) = request.policy.check(&request.cmd) {
             let refusal = Refusal::told(Code::CommandNotAllowed, "", error.to_string());
             return Ok(Err(NoRun::Refused(Box::new(refusal))));
+        }
+        if let Err(error) = tree.files().root().resolve(&request.cwd) {
+            return Ok(Err(NoRun::Refused(Box::new(file_refusal(&error)))));
         }
         let (agent, cmd) = (request.agent.clone(), request.cmd.clone());
         let timeout_s = request.timeout_s;

@@ -7,6 +7,7 @@ mod decision;
 mod digest;
 mod evidence;
 mod observation;
+mod pages;
 mod recent;
 mod refusal;
 
@@ -18,6 +19,8 @@ pub use digest::Digest;
 pub(crate) use digest::Digesting;
 pub use evidence::{Capped, Evidence, EvidenceLimits, Material};
 pub use observation::{LastWrite, Observation};
+use pages::Lines;
+pub use pages::Shown;
 pub(crate) use recent::Recent;
 pub use refusal::{Author, Code, FileCode, Refusal};
 
@@ -30,12 +33,14 @@ pub struct GateLimits {
     pub observations_per_agent: usize,
     /// Last writers, and names of agents.
     pub writers: usize,
+    /// Whether pages that together show a whole file count as having seen the whole.
+    pub join_pages: bool,
 }
 
 impl Default for GateLimits {
-    /// 256 files per agent, 512 writers.
+    /// 256 files per agent, 512 writers; pages stay pages.
     fn default() -> Self {
-        Self { observations_per_agent: 256, writers: 512 }
+        Self { observations_per_agent: 256, writers: 512, join_pages: false }
     }
 }
 
@@ -85,7 +90,16 @@ impl Moments {
 /// What one agent saw.
 #[derive(Debug)]
 struct Seen {
-    files: Recent<RelPath, (Observation, u64)>,
+    files: Recent<RelPath, Known>,
+}
+
+/// What one agent saw of one file.
+#[derive(Debug)]
+struct Known {
+    observation: Observation,
+    moment: u64,
+    /// The lines it was shown of that content, where pages are joined.
+    shown: Lines,
 }
 
 impl Gate {
@@ -133,20 +147,52 @@ impl Gate {
         observation: Observation,
         moment: u64,
     ) {
+        self.observe_lines(agent, path, observation, Lines::default(), moment);
+    }
+
+    /// [`Gate::observe_at`] of a page that shows these lines.
+    pub fn observe_page(
+        &mut self,
+        agent: &str,
+        path: RelPath,
+        observation: Observation,
+        page: &Shown,
+        moment: u64,
+    ) {
+        if !self.limits.join_pages || observation.full {
+            return self.observe_at(agent, path, observation, moment);
+        }
+        let seen = self.seen.peek(agent).and_then(|seen| seen.files.peek(&path));
+        let before = seen.filter(|known| known.observation.sha == observation.sha);
+        let full = before.is_some_and(|known| known.observation.full);
+        let mut shown = before.map(|known| known.shown.clone()).unwrap_or_default();
+        shown.add(page.lines.clone());
+        let full = full || shown.covers(page.total);
+        self.observe_lines(agent, path, Observation { full, ..observation }, shown, moment);
+    }
+
+    fn observe_lines(
+        &mut self,
+        agent: &str,
+        path: RelPath,
+        observation: Observation,
+        shown: Lines,
+        moment: u64,
+    ) {
         if self.seen.touch(agent).is_none() {
             let files = Recent::new(self.limits.observations_per_agent);
             self.seen.put(agent.to_owned(), Seen { files });
         }
         let Some(seen) = self.seen.get_mut(agent) else { return };
-        if seen.files.peek(&path).is_some_and(|(_, known)| *known > moment) {
+        if seen.files.peek(&path).is_some_and(|known| known.moment > moment) {
             return;
         }
-        seen.files.put(path, (observation, moment));
+        seen.files.put(path, Known { observation, moment, shown });
     }
 
     /// What an agent last saw of a file.
     pub fn observation(&self, agent: &str, path: &RelPath) -> Option<&Observation> {
-        self.seen.peek(agent)?.files.peek(path).map(|(observation, _)| observation)
+        self.seen.peek(agent)?.files.peek(path).map(|known| &known.observation)
     }
 
     /// Who wrote what is there now, by name; nobody if it is not what the last writer wrote.

@@ -128,8 +128,8 @@ impl Journal {
     }
 
     /// Records what changed while a run held the tree, as the work of its agent.
-    pub fn record_run(&self, author: Identity, command: &str) {
-        if !self.queue.push(Entry::Run { author, command: command.to_owned() }) {
+    pub fn record_run(&self, author: Identity, command: &str, trailers: String) {
+        if !self.queue.push(Entry::Run { author, command: command.to_owned(), trailers }) {
             self.lost();
         }
     }
@@ -319,7 +319,9 @@ impl Writer {
     fn entry(&mut self, entry: Entry) -> Result<u64, JournalError> {
         match entry {
             Entry::OutOfBand => self.discover(&Identity::out_of_band(), None),
-            Entry::Run { author, command } => self.discover(&author, Some(&command)),
+            Entry::Run { author, command, trailers } => {
+                self.discover(&author, Some((&command, &trailers)))
+            }
             Entry::Change { ticket, record } => {
                 let outside = if self.looked {
                     self.before_ticket(ticket)?
@@ -332,18 +334,23 @@ impl Writer {
     }
 
     /// Records everything that differs.
-    fn discover(&mut self, author: &Identity, command: Option<&str>) -> Result<u64, JournalError> {
+    fn discover(
+        &mut self,
+        author: &Identity,
+        run: Option<(&str, &str)>,
+    ) -> Result<u64, JournalError> {
         self.looked = true;
         let queue = Arc::clone(&self.queue);
         let before = move || queue.before();
         let (changes, skipped) =
             self.scanner.scan(&self.root, &self.ledger, self.limits, &before)?;
         self.with_report(|report| report.skipped = skipped);
-        let message = match command {
+        let message = match run {
             None => text::OUT_OF_BAND.to_owned(),
-            Some(command) => {
+            Some((command, trailers)) => {
                 let paths: Vec<RelPath> = changes.iter().map(|(path, _)| path.clone()).collect();
-                with_body(text::subject("exec", &paths), &text::clean_command(command))
+                let subject = text::subject("exec", &paths);
+                with_body(with_body(subject, &text::clean_command(command)), trailers)
             }
         };
         self.commit(&changes, author, &message)
@@ -365,7 +372,7 @@ impl Writer {
 
     fn change(&mut self, record: &Record) -> Result<u64, JournalError> {
         let paths: Vec<RelPath> = record.changes.iter().map(|(path, _)| path.clone()).collect();
-        let message = text::subject(record.capability, &paths);
+        let message = with_body(text::subject(record.capability, &paths), &record.trailers);
         for path in &paths {
             self.scanner.forget(path);
         }

@@ -26,7 +26,7 @@ pub(crate) enum Entry {
     /// Whatever changed from outside.
     OutOfBand,
     /// Whatever changed while a run held the tree.
-    Run { author: Identity, command: String },
+    Run { author: Identity, command: String, trailers: String },
 }
 
 /// A change by a tool.
@@ -38,6 +38,8 @@ pub struct Record {
     pub author: Identity,
     /// The paths it touched, with what they hold now; nothing for a removed one.
     pub changes: Vec<(RelPath, Option<Content>)>,
+    /// What stands at the end of the commit.
+    pub trailers: String,
 }
 
 impl Record {

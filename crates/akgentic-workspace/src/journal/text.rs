@@ -84,6 +84,16 @@ pub fn subject(capability: &str, paths: &[RelPath]) -> String {
     }
 }
 
+/// Lines at the end of a commit that name who made it by id, and in which run.
+pub fn trailers(agent: &str, run: Option<&str>) -> String {
+    let clean = |id: &str| id.chars().filter(|c| !c.is_control()).collect::<String>();
+    let agent = format!("Agent-Id: {}", clean(agent));
+    match run {
+        Some(run) => format!("{agent}\nRun-Id: {}", clean(run)),
+        None => agent,
+    }
+}
+
 /// What a commit of changes from outside is headed.
 pub const OUT_OF_BAND: &str = "out-of-band: changes from outside the tools";
 

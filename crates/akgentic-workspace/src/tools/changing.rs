@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Hand, tool, tool_with_parameters};
+use super::{Hand, refused, tool, tool_with_parameters};
 use crate::models::EditItem;
 use crate::params::{
     WorkspaceDelete, WorkspaceEdit, WorkspaceMkdir, WorkspaceMultiEdit, WorkspacePatch,
@@ -63,7 +63,7 @@ fn answer(outcome: Result<String, Stop>) -> Result<String, ToolError> {
     match outcome {
         Ok(answer) => Ok(answer),
         Err(Stop::Failed(failure)) => Ok(failure.to_string()),
-        Err(Stop::Refused(refusal)) => Err(ToolError::retriable(refusal.to_string())),
+        Err(Stop::Refused(refusal)) => Err(refused(&refusal)),
         Err(Stop::Cancelled) => Err(CallStopped::Cancelled.into()),
     }
 }

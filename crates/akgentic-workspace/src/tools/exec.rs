@@ -9,7 +9,7 @@ use akgentic_tool_core::{ObserverError, Tool, ToolCall, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Hand;
+use super::{Hand, refused};
 use crate::actor::{NoRun, StartRun, WorkspaceActor};
 use crate::gate::Refusal;
 use crate::lease::{ExecStatus, Patience, text};
@@ -158,7 +158,7 @@ pub(crate) fn exec(runner: &Runner, param: &WorkspaceExec) -> [Tool; 2] {
         async move {
             match runs.run(args.cmd, args.cwd, &call).await {
                 Ok(text) => Ok(text),
-                Err(Unrun::Refused(refusal)) => Err(ToolError::retriable(refusal.to_string())),
+                Err(Unrun::Refused(refusal)) => Err(refused(&refusal)),
                 Err(Unrun::Failed(error)) => Err(error),
             }
         }

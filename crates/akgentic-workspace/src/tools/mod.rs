@@ -20,6 +20,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::error::{FileError, FileFault};
+use crate::gate::Refusal;
 use crate::refusal;
 use crate::tree::Tree;
 
@@ -41,6 +42,12 @@ pub(crate) struct Hand {
     pub tree: Arc<Tree>,
     /// The agent's id.
     pub agent: Arc<str>,
+}
+
+/// A refusal as an error for the model; one that is nobody's fault does not count against it.
+fn refused(refusal: &Refusal) -> ToolError {
+    let text = refusal.to_string();
+    if refusal.code.is_nobodys_fault() { ToolError::busy(text) } else { ToolError::retriable(text) }
 }
 
 /// The refusal of a file operation.

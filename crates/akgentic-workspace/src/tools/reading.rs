@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::{Documents, Hand, aside, failed, tool, tool_with_body};
 use crate::error::{FileError, FileFault, PAGED_MAX};
-use crate::gate::{Digesting, Observation};
+use crate::gate::{Digesting, Observation, Shown};
 use crate::kinds::{FileKind, suffix};
 use crate::list::list_directory;
 use crate::params::{WorkspaceList, WorkspaceRead};
@@ -128,7 +128,8 @@ fn read_text(
     let mut source = Digesting::new(open.file.take(open.size));
     let page = page(&mut source, path, window, stop)?;
     let seen = Observation { sha: source.finish(), full: page.full };
-    hand.tree.saw(&hand.agent, open.rel, seen, moment);
+    let shown = Shown { lines: page.shown, total: page.total };
+    hand.tree.saw(&hand.agent, open.rel, seen, &shown, moment);
     Ok(page.text)
 }
 

@@ -1,27 +1,22 @@
 //! One change of the tree: looked at, ruled on, staged file by file, published as a whole.
 
-use std::ffi::OsString;
-use std::io::Read as _;
 use std::sync::Arc;
 
+use super::entry::{Entry, Next, look, stage_file};
 use super::failure::{Cause, Failure};
 use super::refused::{fault_stop, file_refusal, not_text};
 use super::{Tree, spill};
 use crate::admission::{LastLink, Place, RelPath};
 use crate::error::{FileError, FileFault};
-use crate::filesystem::{Stumble, directory_meant, make_directories};
+use crate::filesystem::directory_meant;
 use crate::gate::{Code, Denied, Digest, Intent, Material, Permit, Refusal};
-use crate::journal::{Content, ContentKind, kind_of};
+use crate::journal::Content;
 use crate::publish::{Expected, Publication, PublishFault, Unpublished};
-use crate::root::{Directory, Kind, OpenFault, Root, Status};
-use crate::staging::Staged;
+use crate::root::{Kind, Root};
 use crate::{refusal, text};
 
 /// Bytes of a file that the gate reads.
 pub const LIVE_BYTES: u64 = 64 << 20;
-
-/// How often a look starts again when the tree changes under it.
-const ATTEMPTS: u32 = 8;
 
 /// Why a change was not made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,37 +58,6 @@ pub struct Change<'t> {
     entries: Vec<Entry>,
     /// What the refusal that ended it is about.
     pub(super) material: Option<Material>,
-}
-
-/// One file of a change.
-struct Entry {
-    rel: RelPath,
-    /// The agent's spelling.
-    given: String,
-    parent: Directory,
-    /// Directories to be made.
-    missing: Vec<OsString>,
-    name: OsString,
-    live: Option<Live>,
-    /// The target of a link that is to go.
-    link: Option<OsString>,
-    next: Next,
-    /// The digest of what is to be written, once it is staged.
-    ours: Option<Digest>,
-    permit: Permit,
-}
-
-struct Live {
-    bytes: Arc<[u8]>,
-    digest: Digest,
-    status: Status,
-}
-
-enum Next {
-    /// It stays as it is.
-    Keep,
-    Write(Arc<[u8]>),
-    Remove,
 }
 
 /// A path in the agent's spelling, with the bytes before and after.
@@ -218,18 +182,8 @@ impl<'t> Change<'t> {
         {
             let _permit = self.rule(path, &led, Intent::Delete, None)?;
         }
-        Ok(Some(Entry {
-            rel: admitted.rel,
-            given: path.to_owned(),
-            parent,
-            missing: Vec::new(),
-            name,
-            live: None,
-            link: Some(target),
-            next: Next::Remove,
-            ours: None,
-            permit: Permit { exact_only: false, knows_all: true },
-        }))
+        let entry = Entry::new(admitted.rel, path, parent, name);
+        Ok(Some(Entry { link: Some(target), next: Next::Remove, ..entry }))
     }
 
     /// The position of the file's entry, once the gate lets the intent through.
@@ -402,32 +356,6 @@ impl<'t> Change<'t> {
     }
 }
 
-impl Entry {
-    /// The bytes as the batch has them so far.
-    fn current(&self) -> Option<&[u8]> {
-        match &self.next {
-            Next::Keep => self.live.as_ref().map(|live| &*live.bytes),
-            Next::Write(bytes) => Some(bytes),
-            Next::Remove => None,
-        }
-    }
-
-    fn content_before(&self) -> Option<Content> {
-        if let Some(target) = &self.link {
-            let bytes = std::os::unix::ffi::OsStrExt::as_bytes(target.as_os_str());
-            return Some(Content { bytes: bytes.into(), kind: ContentKind::Link });
-        }
-        let live = self.live.as_ref()?;
-        Some(Content { bytes: Arc::clone(&live.bytes), kind: kind_of(live.status) })
-    }
-
-    fn content_after(&self) -> Option<Content> {
-        let Next::Write(bytes) = &self.next else { return None };
-        let kind = self.live.as_ref().map_or(ContentKind::File, |live| kind_of(live.status));
-        Some(Content { bytes: Arc::clone(bytes), kind })
-    }
-}
-
 /// A patch names a file that is not there.
 fn missing(path: &str) -> Stop {
     let error = FileError::new(path, FileFault::NotFound);
@@ -437,79 +365,4 @@ fn missing(path: &str) -> Stop {
 /// What cannot be: an entry that was just made is not there.
 fn vanished(path: &str) -> Stop {
     Refusal::new(Code::PublishLost, path).into()
-}
-
-fn stage_file(
-    entry: &Entry,
-    bytes: &[u8],
-    ours: &Digest,
-    durable: bool,
-    is_cancelled: &dyn Fn() -> bool,
-) -> Result<Publication, Stop> {
-    let stopped = |fault| fault_stop(&entry.given, fault);
-    let parent = match make_directories(entry.parent.clone(), &entry.missing) {
-        Ok(parent) => parent,
-        Err(Stumble::Fault(fault)) => return Err(stopped(fault)),
-        Err(Stumble::Changed) => return Err(stopped(FileFault::NotFound)),
-    };
-    let mode = entry.live.as_ref().map(|live| live.status.mode);
-    let staged = Staged::write(parent, entry.name.clone(), bytes, mode, durable, is_cancelled);
-    let expected = match &entry.live {
-        Some(live) => Expected::Content(live.digest.clone()),
-        None => Expected::Absent,
-    };
-    Ok(Publication::Place { staged: staged.map_err(stopped)?, ours: ours.clone(), expected })
-}
-
-/// What is at a path now, links followed.
-fn look(root: &Root, path: &str) -> Result<Entry, FileError> {
-    for _ in 0..ATTEMPTS {
-        let admitted = root.admit(path, LastLink::Follow)?;
-        let (parent, missing, name, live) = match admitted.place {
-            Place::Directory(_) => return Err(FileError::new(path, FileFault::IsDirectory)),
-            Place::BelowFile => return Err(FileError::new(path, FileFault::NotADirectory)),
-            Place::Absent { parent, mut names } => match names.pop() {
-                Some(name) => (parent, names, name, None),
-                None => continue,
-            },
-            Place::Entry { parent, name, .. } => match live(&parent, &name) {
-                Ok(live) => (parent, Vec::new(), name, Some(live)),
-                Err(Stumble::Changed) => continue,
-                Err(Stumble::Fault(fault)) => return Err(FileError::new(path, fault)),
-            },
-        };
-        return Ok(Entry {
-            rel: admitted.rel,
-            given: path.to_owned(),
-            parent,
-            missing,
-            name,
-            live,
-            link: None,
-            next: Next::Keep,
-            ours: None,
-            permit: Permit { exact_only: false, knows_all: true },
-        });
-    }
-    Err(FileError::new(path, FileFault::Unsteady))
-}
-
-fn live(parent: &Directory, name: &std::ffi::OsStr) -> Result<Live, Stumble> {
-    let (file, status) = match parent.open_file(name) {
-        Ok(open) => open,
-        Err(OpenFault::Kind(Kind::Special(kind))) => {
-            return Err(FileFault::NotRegular(kind).into());
-        }
-        Err(OpenFault::Kind(_) | OpenFault::System(rustix::io::Errno::NOENT)) => {
-            return Err(Stumble::Changed);
-        }
-        Err(OpenFault::System(errno)) => return Err(errno.into()),
-    };
-    if status.size > LIVE_BYTES {
-        return Err(FileFault::TooLarge { size: status.size, most: LIVE_BYTES }.into());
-    }
-    let mut bytes = Vec::with_capacity(usize::try_from(status.size).unwrap_or(0));
-    file.take(LIVE_BYTES).read_to_end(&mut bytes).map_err(FileFault::from)?;
-    let digest = Digest::of(&bytes);
-    Ok(Live { bytes: bytes.into(), digest, status })
 }

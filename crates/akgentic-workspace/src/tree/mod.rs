@@ -21,10 +21,12 @@
 
 mod change;
 mod edits;
+mod entry;
 mod failure;
 #[cfg(test)]
 mod faults;
 mod lock;
+mod operations;
 mod patches;
 mod refused;
 mod registry;
@@ -44,10 +46,13 @@ pub use runs::{Check, CheckCommand, Run, RunSettings};
 
 use crate::admission::RelPath;
 use crate::filesystem::Filesystem;
-use crate::gate::{Code, Digest, EvidenceLimits, Gate, GateLimits, Moments, Observation, Refusal};
-use crate::journal::{Identity, Journal, JournalReport, JournalState, Record, ScanLimits, ignores};
+use crate::gate::{
+    Code, Digest, EvidenceLimits, Gate, GateLimits, Moments, Observation, Refusal, Shown,
+};
+use crate::journal::{
+    Identity, Journal, JournalReport, JournalState, Record, ScanLimits, ignores, text,
+};
 use crate::lease::{Hold, Lease, Leases, busy_text};
-use crate::models::EditItem;
 use crate::sweep::ABANDONED_AFTER;
 use lock::TreeLock;
 use spill::Spills;
@@ -115,6 +120,8 @@ pub struct TreeOptions {
     pub evidence: EvidenceLimits,
     /// Whether a journal is kept, and what it looks at.
     pub journal: Option<ScanLimits>,
+    /// Whether commits of the journal name agent and run by their ids.
+    pub trailers: bool,
     /// Whether a change waits for the disk.
     pub durable: bool,
     /// The clock of the lease.
@@ -131,6 +138,7 @@ impl Default for TreeOptions {
             gate: GateLimits::default(),
             evidence: EvidenceLimits::default(),
             journal: None,
+            trailers: false,
             durable: false,
             clock: Arc::new(move || epoch.elapsed()),
             run_ids: Arc::new(|| {
@@ -276,88 +284,16 @@ impl Tree {
         self.state().gate.observation(agent, &rel).cloned()
     }
 
-    /// Remembers what an agent saw of the file at a place.
-    pub(crate) fn saw(&self, agent: &str, rel: RelPath, seen: Observation, moment: u64) {
-        self.state().gate.observe_at(agent, rel, seen, moment);
-    }
-
-    /// Gives a file a whole content.
-    pub fn write(&self, agent: &str, path: &str, content: &str) -> Result<(), Stop> {
-        self.change(agent, Verb::Write, |change| change.write(path, content).map(drop))
-    }
-
-    /// Removes a file.
-    pub fn delete(&self, agent: &str, path: &str) -> Result<(), Stop> {
-        self.change(agent, Verb::Delete, |change| change.delete(path))
-    }
-
-    /// Replaces a text in a file; the answer is the diff.
-    pub fn edit(&self, agent: &str, item: &EditItem) -> Result<String, Stop> {
-        self.edit_unless(agent, item, &|| false)
-    }
-
-    /// [`Tree::edit`], given up when `is_cancelled` says so before anything is published.
-    pub fn edit_unless(
+    /// Remembers what an agent saw of the file at a place, on one page.
+    pub(crate) fn saw(
         &self,
         agent: &str,
-        item: &EditItem,
-        is_cancelled: &dyn Fn() -> bool,
-    ) -> Result<String, Stop> {
-        let items = std::slice::from_ref(item);
-        let body = |change: &mut Change<'_>| edits::apply(change, items);
-        let edits = self.change_unless(agent, Verb::Edit, is_cancelled, body)?;
-        Ok(edits.answer(&format!("(no change) {}", item.path)))
-    }
-
-    /// Makes several replacements in order, all of them or none; the answer is the diffs.
-    pub fn multi_edit(&self, agent: &str, items: &[EditItem]) -> Result<String, Stop> {
-        self.multi_edit_unless(agent, items, &|| false)
-    }
-
-    /// [`Tree::multi_edit`], given up when `is_cancelled` says so before anything is published.
-    pub fn multi_edit_unless(
-        &self,
-        agent: &str,
-        items: &[EditItem],
-        is_cancelled: &dyn Fn() -> bool,
-    ) -> Result<String, Stop> {
-        let body = |change: &mut Change<'_>| edits::apply(change, items);
-        let edits = self.change_unless(agent, Verb::MultiEdit, is_cancelled, body)?;
-        Ok(edits.answer("(no changes applied)"))
-    }
-
-    /// Applies a unified diff, all of it or nothing; the answer has one line per file.
-    pub fn patch(&self, agent: &str, text: &str) -> Result<String, Stop> {
-        self.patch_unless(agent, text, &|| false)
-    }
-
-    /// [`Tree::patch`], given up when `is_cancelled` says so before anything is published.
-    pub fn patch_unless(
-        &self,
-        agent: &str,
-        text: &str,
-        is_cancelled: &dyn Fn() -> bool,
-    ) -> Result<String, Stop> {
-        let body = |change: &mut Change<'_>| patches::apply(change, text);
-        self.change_unless(agent, Verb::Patch, is_cancelled, body)
-    }
-
-    /// Makes a directory, its parents included.
-    pub fn mkdir(&self, path: &str) -> Result<(), Stop> {
-        // Had to the end, so that no run begins meanwhile.
-        let _turn = self.turn()?;
-        self.free(&mut self.state())?;
-        if let Some(journal) = &self.journal {
-            journal.look();
-        }
-        let rel = self.files.root().resolve(path).map_err(|error| file_refusal(&error))?;
-        if spill::is_reserved(&rel) {
-            return Err(Refusal::new(Code::Reserved, path).into());
-        }
-        match self.files.mkdir(path) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(file_refusal(&error).into()),
-        }
+        rel: RelPath,
+        seen: Observation,
+        page: &Shown,
+        moment: u64,
+    ) {
+        self.state().gate.observe_page(agent, rel, seen, page, moment);
     }
 
     /// Changes files as `body` says: all of it or nothing, and nothing that the agent did not see.
@@ -454,13 +390,23 @@ impl Tree {
         };
         if let Some(announced) = announced {
             let author = Identity::agent(&self.state().gate.name_of(change.agent), change.agent);
-            announced.record(Record { capability: verb.as_str(), author, changes: change.after() });
+            let trailers = self.trailers(change.agent, None);
+            let changes = change.after();
+            announced.record(Record { capability: verb.as_str(), author, changes, trailers });
         }
         change.accept();
         drop(locked);
         drop(turn);
         published.keep();
         Ok(value)
+    }
+
+    /// The ids that a commit names, where that was asked for.
+    fn trailers(&self, agent: &str, run: Option<&str>) -> String {
+        if !self.options.trailers {
+            return String::new();
+        }
+        text::trailers(agent, run)
     }
 
     /// Waits until nobody else makes anything visible.

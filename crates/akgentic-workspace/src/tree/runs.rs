@@ -205,7 +205,9 @@ impl Tree {
         let Some(journal) = &self.journal else { return };
         match closed {
             Closed::Lease(lease) => {
-                journal.record_run(Identity::agent(name, &lease.agent), &redact(&lease.cmd));
+                let trailers = self.trailers(&lease.agent, Some(&lease.run_id));
+                let author = Identity::agent(name, &lease.agent);
+                journal.record_run(author, &redact(&lease.cmd), trailers);
             }
             Closed::Reclaimed(Lease { run_id, .. }) => {
                 tracing::warn!(%run_id, "a run reported after it had lost the tree");

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use akgentic_workspace::journal::{JournalState, ScanLimits};
-use akgentic_workspace::tree::{Tree, TreeOptions};
+use akgentic_workspace::lease::ExecOutcome;
+use akgentic_workspace::tree::{RunSettings, Tree, TreeOptions};
 use akgentic_workspace::{Filesystem, Root};
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -241,4 +242,25 @@ fn an_owner_that_comes_back_goes_on_with_the_history() {
         ]
     );
     drop(tree);
+}
+
+#[test]
+fn commits_name_agent_and_run_by_their_ids_where_that_is_asked_for() {
+    let place = Place::new();
+    let files = Filesystem::new(Root::open(&place.root()).expect("the root"));
+    let options = TreeOptions {
+        journal: Some(ScanLimits::default()),
+        trailers: true,
+        ..TreeOptions::default()
+    };
+    let tree = Tree::open(files, options).expect("an owner");
+    tree.configure_runs(RunSettings { timeout_s: 15.0, check: None });
+    tree.write("agent\n7", "a", "1").expect("a write");
+    let run = tree.request_run("agent 8", "make").expect("a run");
+    place.put("b", "2");
+    tree.deliver(&run, ExecOutcome::default());
+    assert!(tree.settle_journal(Duration::from_secs(20)), "recorded");
+    let bodies = place.git(&["log", "-2", "--format=%b"]);
+    assert!(bodies.contains(&format!("make\n\nAgent-Id: agent 8\nRun-Id: {run}\n")), "{bodies}");
+    assert!(bodies.contains("Agent-Id: agent7\n"), "{bodies}");
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use akgentic_testkit::block_on;
 use akgentic_workspace::gate::Code;
-use akgentic_workspace::lease::{ExecOutcome, ExecState, Patience};
+use akgentic_workspace::lease::{ExecOutcome, ExecState, Patience, text};
 use akgentic_workspace::tree::{RunSettings, Stop, Tree, TreeOptions};
 use akgentic_workspace::{Filesystem, Root};
 
@@ -62,4 +62,43 @@ fn a_busy_tree_is_nobodys_fault() {
     assert!(refusal.code.is_nobodys_fault());
     assert!(refusal.to_string().contains("'Ann'"), "{refusal}");
     drop(run);
+}
+
+/// L3: the time a sandbox takes to start is not the command's.
+#[test]
+fn a_slow_start_is_waited_for_and_told() {
+    let (_outer, tree) = tree();
+    block_on(async {
+        let run = tree.begin_run("a", "make").expect("a run");
+        let id = run.id().to_owned();
+        let work = async {
+            tokio::time::sleep(Duration::from_secs(10)).await;
+            assert!(!tree.has_begun(&id));
+            assert!(text::starting(&id).contains("still starting"));
+            run.started();
+            tokio::time::sleep(Duration::from_secs(14)).await;
+            assert!(tree.has_begun(&id));
+            run.report(Ok(ExecOutcome::default()));
+        };
+        // 16 s of patience, counted from the start of the command.
+        let patience = Patience::of(15.0, -1, 0.5);
+        let (status, ()) = tokio::join!(tree.wait_for_run("a", &id, &patience), work);
+        assert_eq!(status.expect("a status").state, ExecState::Done);
+    });
+}
+
+#[test]
+fn a_caller_that_waits_for_a_start_that_never_comes_gives_up() {
+    let (_outer, tree) = tree();
+    block_on(async {
+        let run = tree.begin_run("a", "make").expect("a run");
+        let begun = tokio::time::Instant::now();
+        let patience = Patience::of(15.0, -1, 0.5);
+        assert_eq!(tree.wait_for_run("a", run.id(), &patience).await, None);
+        assert_eq!(begun.elapsed().as_secs(), 21);
+        let short = Patience::of(15.0, 3, 0.5);
+        let begun = tokio::time::Instant::now();
+        assert_eq!(tree.wait_for_run("a", run.id(), &short).await, None);
+        assert_eq!(begun.elapsed().as_secs(), 1);
+    });
 }

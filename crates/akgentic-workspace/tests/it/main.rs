@@ -6,6 +6,8 @@ mod batches;
 #[cfg(test)]
 mod changing;
 #[cfg(test)]
+mod deprecated;
+#[cfg(test)]
 #[cfg(feature = "docs")]
 mod documents;
 #[cfg(test)]

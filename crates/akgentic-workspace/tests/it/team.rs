@@ -76,7 +76,7 @@ impl Member {
     /// The refusal, which the model may react to.
     pub(crate) async fn refused(&self, tool: &str, args: Value) -> String {
         match self.call(tool, args).await {
-            Err(ToolError::Retriable(text)) => text,
+            Err(ToolError::Retriable(text) | ToolError::Busy(text)) => text,
             other => panic!("{tool} was not refused: {other:?}"),
         }
     }

@@ -388,6 +388,12 @@ fn names_and_bounds_are_checked_when_a_card_loads() {
 async fn without_a_place_and_a_team_a_card_is_not_bound() {
     let error = WorkspaceTool::default().bind(&Observer::unattached().build()).await;
     assert!(error.expect_err("no team").to_string().contains("has stopped"));
+    for name in ["team.git", "a:b"] {
+        let named =
+            WorkspaceTool { workspace_id: Some(name.to_owned()), ..WorkspaceTool::default() };
+        let error = named.bind(&Observer::unattached().build()).await.expect_err(name);
+        assert!(error.to_string().contains("is no workspace name"), "{error}");
+    }
 }
 
 #[test]
