@@ -6,6 +6,7 @@ mod cancelling;
 mod deadlines;
 mod history;
 mod invariants;
+mod models;
 mod running;
 mod scenarios;
 
