@@ -19,6 +19,7 @@ mod message;
 mod model;
 mod output;
 mod part;
+mod pricing;
 mod prompt;
 mod provider;
 mod queue;
@@ -58,6 +59,10 @@ pub use output::{OUTPUT_TOOL, Output, OutputMode, OutputSchema, OutputSpec, stri
 pub use part::{
     Outcome, RequestPart, ResponsePart, RetryFeedbackPart, RetryPromptPart, SystemPromptPart,
     TextPart, ThinkingPart, ToolArgs, ToolCallPart, ToolReturnPart, UserPromptPart,
+};
+pub use pricing::{
+    InconsistentCounts, ModelPrices, ModelUsage, PriceTable, PriceTableError, RunUsage,
+    TokenCounts, UsageSummary, summarize_usage,
 };
 pub use prompt::{PromptTemplate, SystemPrompts, TemplateError};
 pub use provider::{AuthHeader, Endpoint, EnvironmentError, Variables};

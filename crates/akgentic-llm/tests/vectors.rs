@@ -28,6 +28,8 @@ mod models;
 mod notation;
 #[path = "vectors/plain.rs"]
 mod plain;
+#[path = "vectors/prices.rs"]
+mod prices;
 #[path = "vectors/traces.rs"]
 mod traces;
 
@@ -49,6 +51,8 @@ const CLAIMED: &[(&str, Replay)] = &[
     ("messages_json", plain::messages_json),
     ("model_settings", models::model_settings),
     ("output_text", plain::output_text),
+    ("price_table", prices::price_table),
+    ("pricing", prices::pricing),
     ("prompt_template", plain::prompt_template),
     ("provider_env", models::provider_env),
     ("react_traces", traces::trace),
@@ -57,6 +61,7 @@ const CLAIMED: &[(&str, Replay)] = &[
     ("switch_model", models::switch_model),
     ("system_prompt_hash", plain::system_prompt_hash),
     ("tool_args", plain::tool_args),
+    ("usage_aggregation", prices::usage_aggregation),
 ];
 
 const NOT_YET: &[&str] = &[
@@ -68,11 +73,8 @@ const NOT_YET: &[&str] = &[
     "loadtest",
     "merge_outputs",
     "mistral_ids",
-    "price_table",
-    "pricing",
     "schema_transform",
     "token_estimate",
-    "usage_aggregation",
     "wire_requests",
     "wire_responses",
 ];
