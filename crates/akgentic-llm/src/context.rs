@@ -15,6 +15,7 @@ use crate::fold::fold;
 use crate::message::{ModelMessage, ModelRequest, ModelResponse};
 use crate::output::OUTPUT_TOOL;
 use crate::part::{Outcome, RequestPart, ResponsePart, ToolReturnPart, UserPromptPart};
+use crate::pricing::CostMeter;
 use crate::usage::Usage;
 
 /// History of a conversation and everybody who is told about it.
@@ -27,6 +28,7 @@ pub struct ContextManager {
     last_system_prompt_hash: Option<String>,
     pending_user_prompts: Vec<String>,
     last_input_tokens: Option<u64>,
+    meter: CostMeter,
 }
 
 /// Identity of an observer at its context.
@@ -262,16 +264,19 @@ impl ContextManager {
             }
         }
         self.last_input_tokens = Some(response.usage.input_tokens);
+        let model_name = response.model_name.clone().unwrap_or_default();
+        let provider_name = response.provider_name.clone().unwrap_or_default();
+        let estimated_cost_usd = self.meter.cost(&provider_name, &model_name, &response.usage);
         self.notify(&LlmEvent::Usage(LlmUsageEvent {
             run_id,
-            model_name: response.model_name.clone().unwrap_or_default(),
-            provider_name: response.provider_name.clone().unwrap_or_default(),
+            model_name,
+            provider_name,
             input_tokens: response.usage.input_tokens,
             output_tokens: response.usage.output_tokens,
             cache_read_tokens: response.usage.cache_read_tokens,
             cache_write_tokens: response.usage.cache_write_tokens,
             requests: 1,
-            estimated_cost_usd: 0.0,
+            estimated_cost_usd,
         }))
     }
 

@@ -47,15 +47,38 @@ pub enum ModelError {
         /// What is wrong with it.
         message: String,
     },
+    /// Every model of a chain failed.
+    #[error("all {} models failed: {}", causes.len(), reasons(causes))]
+    AllFailed {
+        /// Why, in the order the models were asked.
+        causes: Vec<ModelError>,
+    },
     /// The request cannot be made as it is.
     #[error("{0}")]
     Usage(String),
 }
 
+fn reasons(causes: &[ModelError]) -> String {
+    let reasons: Vec<String> = causes.iter().map(ToString::to_string).collect();
+    reasons.join("; ")
+}
+
 impl ModelError {
+    /// The model that failed; empty when no single one did.
+    pub fn model(&self) -> &str {
+        match self {
+            Self::Status { model, .. }
+            | Self::Connection { model, .. }
+            | Self::Timeout { model, .. }
+            | Self::UnexpectedReply { model, .. } => model,
+            Self::AllFailed { .. } | Self::Usage(_) => "",
+        }
+    }
+
     /// What kind of failure this is.
     pub fn kind(&self) -> ModelErrorKind {
         match self {
+            Self::AllFailed { .. } => ModelErrorKind::AllFailed,
             Self::Status { status: 401 | 403, .. } => ModelErrorKind::Authentication,
             Self::Status { status: 404, .. } => ModelErrorKind::NotFound,
             Self::Status { status: 429, .. } => ModelErrorKind::RateLimit,
@@ -92,6 +115,8 @@ pub enum ModelErrorKind {
     Timeout,
     /// The reply is not what its API promises.
     UnexpectedReply,
+    /// Every model of a chain failed.
+    AllFailed,
     /// The request cannot be made as it is.
     Usage,
 }
@@ -147,6 +172,9 @@ pub enum RunError {
     /// The run was cancelled.
     #[error("the run was cancelled")]
     Cancelled,
+    /// The agent is closed.
+    #[error("the agent is closed")]
+    Closed,
     /// The run was set up wrongly.
     #[error("{0}")]
     Usage(String),

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod agent;
+mod chain;
 mod config;
 mod content;
 mod context;
@@ -18,17 +19,21 @@ mod message;
 mod model;
 mod output;
 mod part;
+mod pricing;
 mod prompt;
+mod provider;
 mod queue;
+mod roster;
 pub mod run;
 pub mod scenario;
 mod usage;
 
-pub use agent::{ReactAgent, ReactAgentBuilder, Recovery, RunResult};
+pub use agent::{Conclusion, ReactAgent, ReactAgentBuilder, Recovery, RunResult};
+pub use chain::FallbackModel;
 pub use config::{
-    AgentUsageLimits, CompactionConfig, ConfigRecord, DataCollection, EndStrategy,
-    HttpClientConfig, ModelConfig, OpenRouterRouting, Provider, Quantization, ReasoningEffort,
-    RoutingSort, RunUsageLimits, RuntimeConfig,
+    AgentUsageLimits, CompactionConfig, ConfigRecord, DataCollection, EffortStyle, EndStrategy,
+    HttpClientConfig, ModelConfig, OpenRouterRouting, Provider, Quantization, ReactAgentConfig,
+    ReasoningEffort, RoutingSort, RunUsageLimits, RuntimeConfig, UsageLimits,
 };
 pub use content::{BinaryContent, ToolContent, ToolItem, UserContent, UserItem};
 pub use context::{ContextManager, ObserverId, RestoredUsage};
@@ -55,8 +60,14 @@ pub use part::{
     Outcome, RequestPart, ResponsePart, RetryFeedbackPart, RetryPromptPart, SystemPromptPart,
     TextPart, ThinkingPart, ToolArgs, ToolCallPart, ToolReturnPart, UserPromptPart,
 };
+pub use pricing::{
+    InconsistentCounts, ModelPrices, ModelUsage, PriceTable, PriceTableError, RunUsage,
+    TokenCounts, UsageSummary, summarize_usage,
+};
 pub use prompt::{PromptTemplate, SystemPrompts, TemplateError};
+pub use provider::{AuthHeader, Endpoint, EnvironmentError, Variables};
 pub use queue::{Priority, QueueClosed, Queued, QueuedId, RunQueue};
+pub use roster::{BuildModel, ModelSwitch, ModelSwitchError, RosterFault};
 pub use run::{Run, ToolSet};
 pub use scenario::{Scenario, ScenarioError, ScriptedModel};
 pub use usage::{RequestUsage, Usage};

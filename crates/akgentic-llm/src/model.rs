@@ -108,6 +108,19 @@ pub struct ModelSettings {
     pub parallel_tool_calls: Option<bool>,
 }
 
+impl ModelSettings {
+    /// The settings that a run may give beside those bound to the model: what to sample with, and
+    /// one tool call at a time where output goes through a tool. `None` when there are none.
+    pub fn for_run(config: &ModelConfig) -> Option<Self> {
+        let settings = Self {
+            reasoning_effort: None,
+            parallel_tool_calls: (!config.native_output()).then_some(false),
+            ..Self::from(config)
+        };
+        (settings != Self::default()).then_some(settings)
+    }
+}
+
 impl From<&ModelConfig> for ModelSettings {
     fn from(config: &ModelConfig) -> Self {
         Self {

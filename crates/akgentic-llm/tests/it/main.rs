@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "tests")]
 
 mod cancelling;
+mod costs;
 mod deadlines;
 mod history;
 mod invariants;
+mod models;
 mod running;
 mod scenarios;
 

@@ -16,6 +16,8 @@ pub(crate) fn config_validation(case: &Value) -> Result<(), String> {
         "AgentUsageLimits" => record::<AgentUsageLimits>(case, data),
         "HttpClientConfig" => record::<HttpClientConfig>(case, data),
         "RuntimeConfig" => record::<RuntimeConfig>(case, data),
+        "UsageLimits" => record::<UsageLimits>(case, data),
+        "ReactAgentConfig" => record::<ReactAgentConfig>(case, data),
         other => panic!("unknown record {other}"),
     }
 }

@@ -1,0 +1,206 @@
+//! Equipping an agent.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use akgentic_tool_core::Tool;
+
+use super::{Conclusion, ReactAgent, Recovery};
+use crate::config::{
+    AgentUsageLimits, ModelConfig, ReactAgentConfig, RunUsageLimits, RuntimeConfig,
+};
+use crate::context::ContextManager;
+use crate::drive::{Stopping, TOOL_TIMEOUT};
+use crate::error::RunError;
+use crate::hook::Hook;
+use crate::limits::LimitBreach;
+use crate::model::Model;
+use crate::prompt::SystemPrompts;
+use crate::roster::BuildModel;
+use crate::run::{Stamps, ToolSet};
+use crate::usage::Usage;
+
+/// Equips a [`ReactAgent`].
+pub struct ReactAgentBuilder {
+    model: Arc<dyn Model>,
+    config: ReactAgentConfig,
+    build_model: Option<Arc<BuildModel>>,
+    tools: Vec<Tool>,
+    prompts: SystemPrompts,
+    hooks: Vec<Arc<dyn Hook>>,
+    recovery: Arc<Recovery>,
+    conclusion: Conclusion,
+    bounded_by_budget: bool,
+    stopping: Stopping,
+    tool_timeout: Duration,
+    stamps: Stamps,
+}
+
+impl ReactAgentBuilder {
+    pub(super) fn new(model: Arc<dyn Model>) -> Self {
+        Self {
+            model,
+            config: ReactAgentConfig::default(),
+            build_model: None,
+            tools: Vec::new(),
+            prompts: SystemPrompts::default(),
+            hooks: Vec::new(),
+            recovery: Arc::new(|_| Some(CONCLUSION_REASON.to_owned())),
+            conclusion: Conclusion::default(),
+            bounded_by_budget: false,
+            stopping: Stopping::default(),
+            tool_timeout: TOOL_TIMEOUT,
+            stamps: Stamps::default(),
+        }
+    }
+
+    /// Takes over a whole configuration.
+    #[must_use]
+    pub fn config(mut self, config: ReactAgentConfig) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// How the models of the roster, and a summariser of its own, are built.
+    #[must_use]
+    pub fn models(mut self, build: Arc<BuildModel>) -> Self {
+        self.build_model = Some(build);
+        self
+    }
+
+    /// Settings of the model and, where the model does not say, whether it has native output.
+    #[must_use]
+    pub fn model_config(mut self, config: ModelConfig) -> Self {
+        self.config.model_cfg = config;
+        self
+    }
+
+    /// Retries, end strategy, parallel calls.
+    #[must_use]
+    pub fn runtime(mut self, config: RuntimeConfig) -> Self {
+        self.config.runtime_cfg = config;
+        self
+    }
+
+    /// What one run may consume.
+    #[must_use]
+    pub fn run_limits(mut self, limits: RunUsageLimits) -> Self {
+        self.config.run_usage_limits = limits;
+        self
+    }
+
+    /// What the agent may consume in its life.
+    #[must_use]
+    pub fn agent_limits(mut self, limits: AgentUsageLimits) -> Self {
+        self.config.agent_usage_limits = limits;
+        self
+    }
+
+    /// Adds tools.
+    #[must_use]
+    pub fn tools(mut self, tools: impl IntoIterator<Item = Tool>) -> Self {
+        self.tools.extend(tools);
+        self
+    }
+
+    /// Sets the system prompts.
+    #[must_use]
+    pub fn system_prompts(mut self, prompts: SystemPrompts) -> Self {
+        self.prompts = prompts;
+        self
+    }
+
+    /// Mounts a hook inside those mounted before.
+    #[must_use]
+    pub fn hook(mut self, hook: impl Hook + 'static) -> Self {
+        self.hooks.push(Arc::new(hook));
+        self
+    }
+
+    /// Decides about runs that reach a limit; see [`Recovery`]. Without it each gets a conclusion.
+    #[must_use]
+    pub fn recovery<F>(mut self, recovery: F) -> Self
+    where
+        F: Fn(&LimitBreach) -> Option<String> + Send + Sync + 'static,
+    {
+        self.recovery = Arc::new(recovery);
+        self
+    }
+
+    /// How a run that reached a limit is concluded.
+    #[must_use]
+    pub fn conclusion(mut self, conclusion: Conclusion) -> Self {
+        self.conclusion = conclusion;
+        self
+    }
+
+    /// Whether a run ends, too, when it has used up the tokens the agent may consume in its life;
+    /// without this the lifetime limits only keep runs from starting.
+    #[must_use]
+    pub fn bounded_by_budget(mut self, bounded: bool) -> Self {
+        self.bounded_by_budget = bounded;
+        self
+    }
+
+    /// How cancelling goes.
+    #[must_use]
+    pub fn stopping(mut self, stopping: Stopping) -> Self {
+        self.stopping = stopping;
+        self
+    }
+
+    /// How long one tool call may take, [`TOOL_TIMEOUT`] without it.
+    #[must_use]
+    pub fn tool_timeout(mut self, timeout: Duration) -> Self {
+        self.tool_timeout = timeout;
+        self
+    }
+
+    /// Where times and ids come from.
+    #[must_use]
+    pub fn stamps(mut self, stamps: Stamps) -> Self {
+        self.stamps = stamps;
+        self
+    }
+
+    /// Keeps system prompts and only the newest other messages, so many in all.
+    #[must_use]
+    pub fn max_messages(mut self, max: Option<u64>) -> Self {
+        self.config.max_messages = max;
+        self
+    }
+
+    /// The agent. Two tools of one name are refused.
+    pub fn build(self) -> Result<ReactAgent, RunError> {
+        let window = self.config.max_messages.map(|max| usize::try_from(max).unwrap_or(usize::MAX));
+        Ok(ReactAgent {
+            model: self.model,
+            config: self.config,
+            build_model: self.build_model,
+            tools: Arc::new(ToolSet::new(self.tools)?),
+            prompts: self.prompts,
+            hooks: self.hooks.into(),
+            recovery: self.recovery,
+            conclusion: self.conclusion,
+            bounded_by_budget: self.bounded_by_budget,
+            stopping: self.stopping,
+            tool_timeout: self.tool_timeout,
+            stamps: self.stamps,
+            context: ContextManager::new(window),
+            usage: Usage::default(),
+            runs: 0,
+            closed: false,
+        })
+    }
+}
+
+impl fmt::Debug for ReactAgentBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReactAgentBuilder").field("tools", &self.tools).finish_non_exhaustive()
+    }
+}
+
+const CONCLUSION_REASON: &str = "Your budget for this task is spent: no tools can be called any \
+    more and this is your last answer. Answer now with what you have found so far, name what is \
+    missing, and do not promise to follow up.";

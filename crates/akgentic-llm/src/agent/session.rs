@@ -1,0 +1,148 @@
+//! One run of an agent: admitted, driven, recorded, charged.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use super::{ReactAgent, RunResult};
+use crate::config::{AgentUsageLimits, RunUsageLimits};
+use crate::content::UserContent;
+use crate::context::ContextManager;
+use crate::drive::{Deadlines, Drivers, drive};
+use crate::error::{BoxError, RunError};
+use crate::message::ModelMessage;
+use crate::model::{ModelSettings, OutputRequest};
+use crate::output::OutputSpec;
+use crate::run::{Run, RunOptions, RunSpec, ToolSet};
+use crate::usage::Usage;
+
+/// What a run may use.
+pub(super) struct Terms {
+    pub(super) tools: Arc<ToolSet>,
+    pub(super) limits: RunUsageLimits,
+    /// Whether it counts as a run of the agent.
+    pub(super) counts: bool,
+}
+
+impl ReactAgent {
+    pub(super) async fn run_once(
+        &mut self,
+        prompt: UserContent,
+        output: &OutputSpec,
+        cancel: CancellationToken,
+        mut terms: Terms,
+    ) -> Result<RunResult, RunError> {
+        if self.closed {
+            return Err(RunError::Closed);
+        }
+        self.admit(terms.counts)?;
+        if self.bounded_by_budget {
+            tighten(&mut terms.limits, &self.config.agent_usage_limits, &self.usage);
+        }
+        let pending = self.context.drain_pending_user_prompts();
+        let prompt =
+            if pending.is_empty() { prompt } else { prompt.preceded_by(pending.join("\n\n")) };
+        let (run, first) = Run::begin(RunSpec {
+            history: self.context.messages().to_vec(),
+            system_prompts: self.prompts.render(),
+            prompt,
+            tools: terms.tools,
+            output: self.output_request(output),
+            options: self.options(terms.limits, &cancel),
+            stamps: self.stamps.clone(),
+        });
+        let drivers = Drivers {
+            model: Arc::clone(&self.model),
+            hooks: Arc::clone(&self.hooks),
+            cancel,
+            stopping: self.stopping,
+            deadlines: Deadlines {
+                model_request: self.config.runtime_cfg.http_client_config.request_deadline(),
+                tool_call: self.tool_timeout,
+            },
+        };
+        let mut session =
+            Session { run, context: &mut self.context, total: &mut self.usage, open: true };
+        let context = &mut *session.context;
+        let mut store = |message: Arc<ModelMessage>| context.add_message(message);
+        let result = drive(&mut session.run, first, &drivers, &mut store).await;
+        let recorded = session.close();
+        let output = result?;
+        recorded.map_err(RunError::Observer)?;
+        Ok(RunResult {
+            output,
+            usage: session.run.usage(),
+            run_id: session.run.run_id().to_owned(),
+        })
+    }
+
+    /// Checks the budget of the agent and counts the run.
+    fn admit(&mut self, counts: bool) -> Result<(), RunError> {
+        let limits = &self.config.agent_usage_limits;
+        let runs = if counts { self.runs } else { 0 };
+        limits.check_run(&self.usage, runs).map_err(RunError::AgentUsageLimit)?;
+        self.runs += u64::from(counts);
+        Ok(())
+    }
+
+    fn output_request(&self, output: &OutputSpec) -> OutputRequest {
+        let native = self.model.native_output();
+        let native = native.unwrap_or_else(|| self.config.model_cfg.native_output());
+        OutputRequest { mode: output.resolve_mode(native), schema: output.schema().cloned() }
+    }
+
+    fn options(&self, limits: RunUsageLimits, cancel: &CancellationToken) -> RunOptions {
+        let runtime = &self.config.runtime_cfg;
+        let mut settings = ModelSettings::from(&self.config.model_cfg);
+        if !runtime.parallel_tool_calls {
+            settings.parallel_tool_calls = Some(false);
+        }
+        RunOptions {
+            limits,
+            retries: runtime.retries,
+            end_strategy: runtime.end_strategy,
+            settings,
+            cancel: cancel.clone(),
+        }
+    }
+}
+
+/// Lowers the limits of a run to what the agent has left.
+fn tighten(run: &mut RunUsageLimits, agent: &AgentUsageLimits, used: &Usage) {
+    let left = |limit: Option<u64>, used: u64| limit.map(|limit| limit.saturating_sub(used));
+    let lower = |mine: &mut Option<u64>, left: Option<u64>| {
+        *mine = match (*mine, left) {
+            (Some(mine), Some(left)) => Some(mine.min(left)),
+            (mine, left) => mine.or(left),
+        };
+    };
+    lower(&mut run.input_tokens_limit, left(agent.input_tokens_limit, used.input_tokens));
+    lower(&mut run.output_tokens_limit, left(agent.output_tokens_limit, used.output_tokens));
+    lower(&mut run.total_tokens_limit, left(agent.total_tokens_limit, used.total_tokens()));
+}
+
+/// A run on its agent: however it ends, its usage is charged and its prompts are recorded.
+struct Session<'a> {
+    run: Run,
+    context: &'a mut ContextManager,
+    total: &'a mut Usage,
+    open: bool,
+}
+
+impl Session<'_> {
+    fn close(&mut self) -> Result<(), BoxError> {
+        if !std::mem::take(&mut self.open) {
+            return Ok(());
+        }
+        *self.total += self.run.usage();
+        self.context.record_system_prompt(self.run.run_id(), self.run.outgoing())
+    }
+}
+
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = self.close() {
+            tracing::warn!(%error, "the system prompts of a dropped run were not recorded");
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Where a provider is reached and what it is authenticated with, from environment variables.
+//!
+//! Nothing here reads the process environment or does I/O: variables come from a function, so that
+//! a switch of the model sees what is set then, and a test says what is set.
+
+use std::fmt;
+
+use crate::config::{ModelConfig, Provider};
+
+/// Gives the value of an environment variable.
+pub type Variables<'a> = dyn Fn(&str) -> Option<String> + 'a;
+
+/// Where requests for a model go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// The address of a request.
+    pub url: String,
+    /// What authenticates it.
+    pub auth: AuthHeader,
+}
+
+/// A header with a secret; the secret is not shown by `Debug`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct AuthHeader {
+    /// Its name, in lower case.
+    pub name: &'static str,
+    /// Its value.
+    pub value: String,
+}
+
+/// Why a model cannot be built in this environment.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EnvironmentError {
+    /// A variable is not set.
+    #[error("the provider {provider} needs the environment variable {variable}")]
+    Missing {
+        /// The provider.
+        provider: &'static str,
+        /// The variable, or the variables one of which would do.
+        variable: &'static str,
+    },
+    /// The model has a name the provider cannot have.
+    #[error("openrouter models are named vendor/model, but this one is named {model:?}")]
+    ModelName {
+        /// The name.
+        model: String,
+    },
+}
+
+impl Endpoint {
+    /// The endpoint for a model.
+    pub fn new(config: &ModelConfig, variables: &Variables<'_>) -> Result<Self, EnvironmentError> {
+        let env = Env { provider: config.provider, variables };
+        match config.provider {
+            Provider::OpenAi => env.openai("responses"),
+            Provider::OpenAiChat => env.openai("chat/completions"),
+            Provider::Azure => env.azure("responses", "responses"),
+            Provider::AzureChat => {
+                let deployment = escaped(&config.model);
+                env.azure(&format!("deployments/{deployment}/chat/completions"), "chat/completions")
+            }
+            Provider::Nvidia => env.nvidia(),
+            Provider::GoogleGla => env.google(&config.model),
+            Provider::Mistral => {
+                let key = env.required("MISTRAL_API_KEY")?;
+                Ok(bearer("https://api.mistral.ai/v1", "chat/completions", &key))
+            }
+            Provider::Anthropic => {
+                let key = env.required("ANTHROPIC_API_KEY")?;
+                let base = env.base("ANTHROPIC_BASE_URL", "https://api.anthropic.com");
+                Ok(Self {
+                    url: joined(&base, "v1/messages"),
+                    auth: AuthHeader { name: "x-api-key", value: key },
+                })
+            }
+            Provider::OpenRouter => {
+                if !config.model.contains('/') {
+                    return Err(EnvironmentError::ModelName { model: config.model.clone() });
+                }
+                let key = env.required("OPENROUTER_API_KEY")?;
+                Ok(bearer("https://openrouter.ai/api/v1", "chat/completions", &key))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for AuthHeader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: …", self.name)
+    }
+}
+
+struct Env<'a> {
+    provider: Provider,
+    variables: &'a Variables<'a>,
+}
+
+impl Env<'_> {
+    /// A variable that is set to something.
+    fn set(&self, name: &str) -> Option<String> {
+        (self.variables)(name).filter(|value| !value.is_empty())
+    }
+
+    fn required(&self, name: &'static str) -> Result<String, EnvironmentError> {
+        self.set(name).ok_or_else(|| self.missing(name))
+    }
+
+    fn base(&self, name: &str, default: &str) -> String {
+        self.set(name).unwrap_or_else(|| default.to_owned())
+    }
+
+    fn missing(&self, variable: &'static str) -> EnvironmentError {
+        EnvironmentError::Missing { provider: self.provider.as_str(), variable }
+    }
+
+    fn openai(&self, path: &str) -> Result<Endpoint, EnvironmentError> {
+        let own_base = self.set("OPENAI_BASE_URL");
+        let key = match (self.variables)("OPENAI_API_KEY") {
+            Some(key) if !key.is_empty() => key,
+            // servers of one's own often want no key, but clients have to send one
+            None if own_base.is_some() => "api-key-not-set".to_owned(),
+            _ => return Err(self.missing("OPENAI_API_KEY")),
+        };
+        let base = own_base.unwrap_or_else(|| "https://api.openai.com/v1".to_owned());
+        Ok(bearer(&base, path, &key))
+    }
+
+    fn azure(&self, classic: &str, v1: &str) -> Result<Endpoint, EnvironmentError> {
+        let endpoint = self.required("AZURE_OPENAI_ENDPOINT")?;
+        let key = self.required("AZURE_OPENAI_API_KEY")?;
+        let endpoint = endpoint.trim_end_matches('/');
+        if endpoint.ends_with("/openai/v1") {
+            return Ok(bearer(endpoint, v1, &key));
+        }
+        let version = escaped(&self.required("OPENAI_API_VERSION")?);
+        Ok(Endpoint {
+            url: format!("{endpoint}/openai/{classic}?api-version={version}"),
+            auth: AuthHeader { name: "api-key", value: key },
+        })
+    }
+
+    fn nvidia(&self) -> Result<Endpoint, EnvironmentError> {
+        let key = if let Some(key) = self.set("NVIDIA_API_KEY") {
+            key
+        } else {
+            let key = self.set("OPENAI_API_KEY");
+            let key = key.ok_or_else(|| self.missing("NVIDIA_API_KEY"))?;
+            tracing::warn!("NVIDIA_API_KEY is not set; nvidia is given OPENAI_API_KEY");
+            key
+        };
+        let base = self.base("NVIDIA_BASE_URL", "https://integrate.api.nvidia.com/v1");
+        Ok(bearer(&base, "chat/completions", &key))
+    }
+
+    fn google(&self, model: &str) -> Result<Endpoint, EnvironmentError> {
+        let key = self.set("GOOGLE_API_KEY").or_else(|| self.set("GEMINI_API_KEY"));
+        let key = key.ok_or_else(|| self.missing("GOOGLE_API_KEY or GEMINI_API_KEY"))?;
+        let model = escaped(model);
+        Ok(Endpoint {
+            url: format!(
+                "https://generativelanguage.googleapis.com/v1/models/{model}:generateContent"
+            ),
+            auth: AuthHeader { name: "x-goog-api-key", value: key },
+        })
+    }
+}
+
+fn bearer(base: &str, path: &str, key: &str) -> Endpoint {
+    Endpoint {
+        url: joined(base, path),
+        auth: AuthHeader { name: "authorization", value: format!("Bearer {key}") },
+    }
+}
+
+fn joined(base: &str, path: &str) -> String {
+    format!("{}/{path}", base.trim_end_matches('/'))
+}
+
+/// The text as one segment of an address.
+fn escaped(text: &str) -> String {
+    use fmt::Write as _;
+    let mut escaped = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            escaped.push(char::from(byte));
+        } else {
+            // writing to a string cannot fail
+            let _ = write!(escaped, "%{byte:02X}");
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(provider: Provider, model: &str, set: &[(&str, &str)]) -> Endpoint {
+        let config = ModelConfig { provider, model: model.to_owned(), ..ModelConfig::default() };
+        let variables = |name: &str| {
+            set.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+        };
+        Endpoint::new(&config, &variables).unwrap()
+    }
+
+    #[test]
+    fn nvidia_has_a_key_of_its_own() {
+        let both = [("OPENAI_API_KEY", "o"), ("NVIDIA_API_KEY", "n")];
+        let endpoint = at(Provider::Nvidia, "meta/llama", &both);
+        assert_eq!(endpoint.auth.value, "Bearer n");
+        assert_eq!(Provider::Nvidia.recorded_name(), "nvidia");
+    }
+
+    #[test]
+    fn names_of_deployments_are_escaped_and_secrets_are_not_shown() {
+        let set = [
+            ("AZURE_OPENAI_ENDPOINT", "https://r.example/"),
+            ("AZURE_OPENAI_API_KEY", "secret"),
+            ("OPENAI_API_VERSION", "v"),
+        ];
+        let endpoint = at(Provider::AzureChat, "my gpt/4", &set);
+        assert_eq!(
+            endpoint.url,
+            "https://r.example/openai/deployments/my%20gpt%2F4/chat/completions?api-version=v"
+        );
+        assert!(!format!("{endpoint:?}").contains("secret"));
+    }
+}
