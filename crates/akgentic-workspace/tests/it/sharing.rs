@@ -93,7 +93,7 @@ async fn field_a15_a_touched_file_that_is_the_same_is_fresh() {
     let ann = team.member("@Ann", WorkspaceTool::at(tree.root())).await;
     ann.ok("read", json!({"path": "a.txt"})).await;
     let file = fs::File::options().write(true).open(tree.root().join("a.txt")).expect("a file");
-    file.set_modified(SystemTime::now() + Duration::from_secs(60)).expect("a time");
+    file.set_modified(SystemTime::now() + Duration::from_mins(1)).expect("a time");
     // The same bytes in another file count as the same, too.
     fs::remove_file(tree.root().join("a.txt")).expect("removed");
     tree.put("a.txt", "one\n");
