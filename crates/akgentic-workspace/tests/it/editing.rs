@@ -1,5 +1,7 @@
 //! Edits: what is found, what is replaced, what stays.
 
+use std::time::Duration;
+
 use akgentic_workspace::diff::{unified, unified_exact};
 use akgentic_workspace::edit::{Miss, Strategy, find, substitute};
 use akgentic_workspace::text::LineEnding;
@@ -7,6 +9,10 @@ use proptest::prelude::{
     Just, any, prop_assert, prop_assert_eq, prop_assume, prop_oneof, proptest,
 };
 use proptest::strategy::Strategy as _;
+
+/// What work on these texts stays far below, on a busy machine too, unless it takes the square of
+/// their lines.
+const LONG: Duration = Duration::from_secs(20);
 
 fn edited(content: &str, anchor: &str, replacement: &str) -> String {
     substitute(content, anchor, replacement, false, false).expect("found").text
@@ -93,7 +99,7 @@ fn a_text_that_repeats_itself_is_given_up_in_time() {
     let anchor = format!("{}c\n", "a\nb\nb\n".repeat(3000));
     let start = std::time::Instant::now();
     assert!(find(&content, &anchor, false).is_none());
-    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+    assert!(start.elapsed() < LONG, "{:?}", start.elapsed());
 }
 
 #[test]
@@ -106,7 +112,7 @@ fn equal_lines_by_the_thousand_take_no_long_time() {
     ] {
         assert!(find(&content, &anchor, false).is_none());
     }
-    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+    assert!(start.elapsed() < LONG, "{:?}", start.elapsed());
 }
 
 #[test]
@@ -118,7 +124,7 @@ fn a_long_diff_takes_no_long_time() {
     };
     let start = std::time::Instant::now();
     let diff = unified("f", &text('a'), &text('b'));
-    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+    assert!(start.elapsed() < LONG, "{:?}", start.elapsed());
     assert_eq!(diff.lines().filter(|line| line.starts_with("-a")).count(), 10_000);
 }
 

@@ -9,6 +9,7 @@ use akgentic_workspace::WorkspaceTool;
 use rustix::fs::{CWD, FileType, Mode, RenameFlags, makedev, mknodat, renameat_with};
 use serde_json::{Value, json};
 
+use crate::team::{Team, with_commands};
 use crate::tools::{bind, call};
 use crate::tree::{SECRET, Tree};
 
@@ -16,7 +17,8 @@ use crate::tree::{SECRET, Tree};
 const SOON: Duration = Duration::from_secs(10);
 const SHORT: usize = 4000;
 
-/// Calls of a tool with a path wherever it takes one; a tool that is new has to be added.
+/// Calls of a tool with a path wherever it takes one; a tool that is new has to be added. Commands need
+/// a team and are below.
 fn calls(tool: &str, path: &str) -> Vec<Value> {
     let edit = json!({"path": path, "old_string": "x", "new_string": "y"});
     let patching = |text: String| json!({"patch_text": text});
@@ -43,9 +45,6 @@ fn calls(tool: &str, path: &str) -> Vec<Value> {
         "workspace_mkdir" => vec![json!({"path": path}), json!({"path": format!("{path}/new")})],
         // What stands at the path itself is removed, links and devices too: only below it is hostile.
         "workspace_delete" => vec![json!({"path": format!("{path}/x")})],
-        // Runs what it is given, in a sandbox with tests of its own; its folder is a path as well.
-        "workspace_exec" => vec![json!({"cmd": "ls", "cwd": format!("{path}/.")})],
-        "workspace_exec_result" => Vec::new(),
         other => panic!("{other} has no hostile calls"),
     }
 }
@@ -130,5 +129,54 @@ async fn no_tool_is_led_out_by_links_that_change_under_load() {
             assert!(reached > 0, "the tools never found the folder itself: nothing was tried");
         });
     });
+    tree.assert_outside_untouched();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn serial_commands_start_in_no_folder_outside() {
+    let tree = Tree::new();
+    tree.link("../ws2", "folder");
+    tree.link(tree.outside("etc"), "absolute");
+    tree.link("loop", "loop");
+    tree.put("file", "");
+    tree.put("in/x", "");
+    let team = Team::new();
+    let ann = team.member("@Ann", with_commands(&tree.root())).await;
+    let sibling = format!("{}2", tree.root().display());
+    let (long, deep) = ("n".repeat(300), "d/".repeat(4000));
+    for cwd in [
+        "..",
+        "../ws2",
+        "in/../../ws2",
+        "folder",
+        "folder/.",
+        "absolute",
+        "/etc",
+        "/",
+        "//etc",
+        "file",
+        "in/x",
+        "loop",
+        "a\0b",
+        "nowhere",
+        &sibling,
+        &long,
+        &deep,
+    ] {
+        let args = json!({"cmd": "bash -c 'ls; cat secret'", "cwd": cwd});
+        let answer = tokio::time::timeout(SOON, ann.call("exec", args)).await.expect("in time");
+        let text = match answer {
+            Ok(text) | Err(ToolError::Retriable(text)) => text,
+            Err(error) => panic!("{cwd:.40}: {error}"),
+        };
+        assert!(
+            !text.contains("exit_code: 0") && text.len() < SHORT + cwd.len(),
+            "{cwd:.40}: {text}"
+        );
+        assert!(!text.contains("secret\n") && !text.contains("\nx\n"), "{cwd:.40}: {text}");
+    }
+    let text = ann.ok("exec", json!({"cmd": "ls", "cwd": "in"})).await;
+    assert!(text.contains("x\n"), "the tree is free, and a folder of it is one: {text}");
+    team.stop().await.expect("stopped");
     tree.assert_outside_untouched();
 }
