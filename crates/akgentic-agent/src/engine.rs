@@ -9,8 +9,8 @@ use std::time::Duration;
 use akgentic_core::wire::AnyValue;
 use akgentic_core::{ActorAddress, ActorError, ActorHandle, Context, Message};
 use akgentic_llm::{
-    ContextObserver, LlmEvent, ModelMessage, Output, OutputSpec, ReactAgent, RequestPart, RunError,
-    SystemPrompts, UserContent,
+    BuildModel, ContextObserver, FallbackModel, LlmEvent, ModelConfig, ModelMessage, Output,
+    OutputSpec, ReactAgent, RequestPart, RunError, SystemPrompts, UserContent,
 };
 use akgentic_team::{HireMember, TeamManagement, TeamTool};
 use akgentic_tool_core::{
@@ -279,14 +279,18 @@ fn react_agent(
         let text = "the actor system has no models; give it some with provide_models";
         return Err(ActorError::new("StartFailed", text));
     };
-    let model = source
-        .model(&config.model_cfg, &ctx.address())
+    let (source, address) = (Arc::clone(&source), ctx.address());
+    let build: Arc<BuildModel> =
+        Arc::new(move |config: &ModelConfig| Ok(source.model(config, &address)?));
+    let model = FallbackModel::build(&config.model_cfg, &*build)
         .map_err(|reason| ActorError::new("StartFailed", format!("no model: {reason}")))?;
     let mut react = ReactAgent::builder(model)
+        .models(build)
         .model_config(config.model_cfg.clone())
         .runtime(config.runtime_cfg.clone())
         .run_limits(config.run_usage_limits.clone())
         .agent_limits(config.agent_usage_limits.clone())
+        .compaction(config.compaction_cfg.clone())
         .tools(tools.tools().to_vec())
         .system_prompts(prompts)
         .build()

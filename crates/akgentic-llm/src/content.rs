@@ -97,6 +97,20 @@ impl UserContent {
         self.texts().join(" ")
     }
 
+    /// The content as text for a transcript: items on lines of their own, binary ones by name.
+    pub(crate) fn to_text(&self) -> String {
+        let items = match self {
+            Self::Text(text) => return text.clone(),
+            Self::Items(items) => items.iter(),
+        };
+        let texts = items.map(|item| match item {
+            UserItem::Text(text) => text.clone(),
+            UserItem::Binary(binary) => binary_text(binary),
+            UserItem::Other(value) => value.to_string(),
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+
     /// The same content with `text` in front: before a blank line of a text, as first item of a
     /// list.
     #[must_use]
@@ -181,6 +195,59 @@ impl ToolContent {
             }
         }
     }
+}
+
+impl ToolContent {
+    /// The same content, its text cut to about so many characters: the start and the end stay,
+    /// and a note says how much is missing.
+    #[must_use]
+    pub(crate) fn capped(self, max: usize) -> Self {
+        match self {
+            Self::Json(value) => Self::Json(capped_json(value, max)),
+            Self::Binary(binary) => Self::Binary(binary),
+            Self::Items(items) => {
+                let share = max / items.len().max(1);
+                let items = items.into_iter().map(|item| match item {
+                    ToolItem::Json(value) => ToolItem::Json(capped_json(value, share)),
+                    binary @ ToolItem::Binary(_) => binary,
+                });
+                Self::Items(items.collect())
+            }
+        }
+    }
+}
+
+fn capped_json(value: Value, max: usize) -> Value {
+    let text = match value {
+        Value::String(text) => text,
+        Value::Null | Value::Bool(_) | Value::Number(_) => return value,
+        Value::Array(_) | Value::Object(_) => {
+            let text = value.to_string();
+            if text.len() <= max {
+                return value;
+            }
+            match text.chars().nth(max) {
+                None => return value,
+                Some(_) => text,
+            }
+        }
+    };
+    if text.len() <= max {
+        return Value::String(text);
+    }
+    let characters = text.chars().count();
+    if characters <= max {
+        return Value::String(text);
+    }
+    let (head, tail) = (max - max / 4, max / 4);
+    let missing = characters - head - tail;
+    let place = |index: usize| text.char_indices().nth(index).map_or(text.len(), |(at, _)| at);
+    let start = text.get(..place(head)).unwrap_or_default();
+    let end = text.get(place(characters - tail)..).unwrap_or_default();
+    Value::String(format!(
+        "{start}\n[... {missing} characters were left out: the result has {characters}, and {max} \
+         fit. Ask for a smaller part of it. ...]\n{end}"
+    ))
 }
 
 impl From<&str> for ToolContent {

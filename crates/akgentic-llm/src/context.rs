@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use akgentic_core::wire::Timestamp;
 
+use crate::compaction::{COMPACTION_RUN, Spent};
 use crate::error::BoxError;
 use crate::event::{
     ContextObserver, LlmContextClearedEvent, LlmContextCompactedEvent, LlmEvent, LlmMessageEvent,
@@ -16,7 +17,7 @@ use crate::message::{ModelMessage, ModelRequest, ModelResponse};
 use crate::output::OUTPUT_TOOL;
 use crate::part::{Outcome, RequestPart, ResponsePart, ToolReturnPart, UserPromptPart};
 use crate::pricing::CostMeter;
-use crate::usage::Usage;
+use crate::usage::{RequestUsage, Usage};
 
 /// History of a conversation and everybody who is told about it.
 #[derive(Default)]
@@ -28,7 +29,34 @@ pub struct ContextManager {
     last_system_prompt_hash: Option<String>,
     pending_user_prompts: Vec<String>,
     last_input_tokens: Option<u64>,
+    compaction: CompactionMemory,
+    system_prompt: Vec<SystemPromptPartSnapshot>,
     meter: CostMeter,
+}
+
+/// What is remembered of compactions, so that none follows another for nothing.
+#[derive(Clone, Copy, Debug, Default)]
+struct CompactionMemory {
+    /// Whether no reply has told its tokens since the last one.
+    settled: bool,
+    /// Whether the next reply tells what the last one left.
+    just_folded: bool,
+    /// Input tokens of the first reply after the last one.
+    left: Option<u64>,
+}
+
+impl CompactionMemory {
+    fn on_reply(&mut self, input_tokens: u64) {
+        self.settled = false;
+        if std::mem::take(&mut self.just_folded) {
+            self.left = Some(input_tokens);
+        }
+    }
+
+    fn on_fold(&mut self) {
+        self.settled = true;
+        self.just_folded = true;
+    }
 }
 
 /// Identity of an observer at its context.
@@ -58,6 +86,28 @@ impl ContextManager {
     /// Input tokens of the last response, when there was one since the context was cleared.
     pub fn last_input_tokens(&self) -> Option<u64> {
         self.last_input_tokens
+    }
+
+    /// Input tokens of the last response, unless the history was compacted since.
+    pub(crate) fn input_to_compact(&self) -> Option<u64> {
+        self.last_input_tokens.filter(|_| !self.compaction.settled)
+    }
+
+    /// Input tokens of the first response after the last compaction.
+    pub(crate) fn input_after_compaction(&self) -> Option<u64> {
+        self.compaction.left
+    }
+
+    /// Nothing is to be compacted until the next response.
+    pub(crate) fn settle_compaction(&mut self) {
+        self.compaction.settled = true;
+    }
+
+    /// The system prompts as the last run rendered them.
+    ///
+    /// The history keeps their first rendering, so this is what was really sent.
+    pub fn system_prompt(&self) -> &[SystemPromptPartSnapshot] {
+        &self.system_prompt
     }
 
     /// Digest of the system prompts that observers were told last.
@@ -122,6 +172,8 @@ impl ContextManager {
         self.messages.clear();
         self.last_system_prompt_hash = None;
         self.last_input_tokens = None;
+        self.compaction = CompactionMemory::default();
+        self.system_prompt.clear();
         self.notify(&LlmEvent::Cleared(LlmContextClearedEvent {
             run_id: None,
             cleared_message_count: u64::try_from(count).unwrap_or(u64::MAX),
@@ -166,6 +218,7 @@ impl ContextManager {
             return Ok(());
         }
         self.last_system_prompt_hash = Some(content_hash.clone());
+        self.system_prompt.clone_from(&parts);
         self.notify(&LlmEvent::SystemPrompt(LlmSystemPromptEvent {
             run_id: run_id.to_owned(),
             parts,
@@ -180,6 +233,7 @@ impl ContextManager {
         now: Timestamp,
     ) -> Result<(), BoxError> {
         self.messages = fold(&self.messages, &event, now);
+        self.compaction.on_fold();
         self.notify(&LlmEvent::Compacted(event))
     }
 
@@ -193,21 +247,35 @@ impl ContextManager {
         let mut messages: Vec<Arc<ModelMessage>> = Vec::new();
         let mut hash = None;
         let mut input_tokens = None;
+        let mut compaction = CompactionMemory::default();
+        let mut system_prompt: &[SystemPromptPartSnapshot] = &[];
         let mut restored = RestoredUsage::default();
         let mut runs: std::collections::HashSet<&str> = std::collections::HashSet::new();
         for event in events {
             match event {
                 LlmEvent::Message(event) => messages.push(Arc::clone(&event.message)),
-                LlmEvent::Compacted(event) => messages = fold(&messages, event, now),
+                LlmEvent::Compacted(event) => {
+                    messages = fold(&messages, event, now);
+                    compaction.on_fold();
+                }
                 LlmEvent::Cleared(_) => {
                     messages.clear();
                     hash = None;
                     input_tokens = None;
+                    compaction = CompactionMemory::default();
+                    system_prompt = &[];
                 }
-                LlmEvent::SystemPrompt(event) => hash = Some(event.content_hash.clone()),
+                LlmEvent::SystemPrompt(event) => {
+                    hash = Some(event.content_hash.clone());
+                    system_prompt = &event.parts;
+                }
                 LlmEvent::Usage(event) => {
-                    runs.insert(&event.run_id);
-                    input_tokens = Some(event.input_tokens);
+                    // what a summary cost is no run and says nothing about the history
+                    if event.run_id != COMPACTION_RUN {
+                        runs.insert(&event.run_id);
+                        input_tokens = Some(event.input_tokens);
+                        compaction.on_reply(event.input_tokens);
+                    }
                     restored.usage += Usage {
                         input_tokens: event.input_tokens,
                         output_tokens: event.output_tokens,
@@ -228,6 +296,8 @@ impl ContextManager {
         self.messages = messages;
         self.last_system_prompt_hash = hash;
         self.last_input_tokens = input_tokens;
+        self.compaction = compaction;
+        self.system_prompt = system_prompt.to_vec();
         restored
     }
 
@@ -264,17 +334,34 @@ impl ContextManager {
             }
         }
         self.last_input_tokens = Some(response.usage.input_tokens);
+        self.compaction.on_reply(response.usage.input_tokens);
         let model_name = response.model_name.clone().unwrap_or_default();
         let provider_name = response.provider_name.clone().unwrap_or_default();
-        let estimated_cost_usd = self.meter.cost(&provider_name, &model_name, &response.usage);
+        self.tell_usage(run_id, model_name, provider_name, &response.usage)
+    }
+
+    /// Tells observers what a compaction consumed; it counts as no run.
+    pub(crate) fn record_spent(&mut self, spent: &Spent) -> Result<(), BoxError> {
+        let (model, provider) = (spent.model_name.clone(), spent.provider_name.clone());
+        self.tell_usage(COMPACTION_RUN.to_owned(), model, provider, &spent.usage)
+    }
+
+    fn tell_usage(
+        &mut self,
+        run_id: String,
+        model_name: String,
+        provider_name: String,
+        usage: &RequestUsage,
+    ) -> Result<(), BoxError> {
+        let estimated_cost_usd = self.meter.cost(&provider_name, &model_name, usage);
         self.notify(&LlmEvent::Usage(LlmUsageEvent {
             run_id,
             model_name,
             provider_name,
-            input_tokens: response.usage.input_tokens,
-            output_tokens: response.usage.output_tokens,
-            cache_read_tokens: response.usage.cache_read_tokens,
-            cache_write_tokens: response.usage.cache_write_tokens,
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            cache_read_tokens: usage.cache_read_tokens,
+            cache_write_tokens: usage.cache_write_tokens,
             requests: 1,
             estimated_cost_usd,
         }))

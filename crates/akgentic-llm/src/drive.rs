@@ -5,6 +5,7 @@ mod execute;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::{BoxFuture, FutureExt as _, ready};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{BoxError, ModelError, RunError};
@@ -19,6 +20,12 @@ use execute::Progress;
 pub trait MessageSink: Send + Sync {
     /// Stores a message. An error ends the run.
     fn store(&mut self, message: Arc<ModelMessage>) -> Result<(), BoxError>;
+
+    /// Shortens the stored conversation, if it is time: asked before each model request but the
+    /// first. What it gives is sent instead of what was sent before.
+    fn shorten(&mut self) -> BoxFuture<'_, Result<Option<Vec<Arc<ModelMessage>>>, BoxError>> {
+        ready(Ok(None)).boxed()
+    }
 }
 
 impl<F> MessageSink for F
@@ -146,6 +153,11 @@ impl Driver<'_> {
         if self.drivers.cancel.is_cancelled() {
             return Event::Failed(RunError::Cancelled);
         }
+        if self.run.steps() > 0
+            && let Err(error) = self.shorten().await
+        {
+            return Event::Failed(error);
+        }
         if !self.drivers.hooks.is_empty() {
             let context = self.context();
             let mut step = self.run.step();
@@ -160,6 +172,18 @@ impl Driver<'_> {
             return Event::Failed(RunError::Cancelled);
         }
         Event::Prepared
+    }
+
+    async fn shorten(&mut self) -> Result<(), RunError> {
+        let shortened = tokio::select! {
+            biased;
+            () = self.drivers.cancel.cancelled() => return Err(RunError::Cancelled),
+            shortened = self.sink.shorten() => shortened.map_err(RunError::Observer)?,
+        };
+        if let Some(history) = shortened {
+            self.run.replace_history(&history);
+        }
+        Ok(())
     }
 
     async fn call_model(&mut self, input: ModelInput) -> Event {

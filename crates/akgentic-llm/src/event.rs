@@ -53,7 +53,8 @@ payload!(ToolReturnEvent = "akgentic.llm.event.ToolReturnEvent",
 /// A response consumed tokens.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LlmUsageEvent {
-    /// The run; empty outside one.
+    /// The run; empty outside one,
+    /// [`COMPACTION_RUN`](crate::compaction::COMPACTION_RUN) for a summary.
     pub run_id: String,
     /// The model, as the provider names it.
     pub model_name: String,

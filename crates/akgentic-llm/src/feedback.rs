@@ -46,6 +46,16 @@ pub enum Feedback {
     Errors(Vec<ValidationError>),
 }
 
+impl Feedback {
+    /// The text, or the errors as JSON.
+    pub(crate) fn to_text(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Errors(errors) => errors_json(errors).to_string(),
+        }
+    }
+}
+
 /// One value that does not fit, in the spelling that models get.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ValidationError {

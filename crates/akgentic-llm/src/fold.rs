@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use akgentic_core::wire::Timestamp;
 
+use crate::compaction::{SLIDING_WINDOW_SPLIT, SUMMARIZE, split_fused};
 use crate::event::LlmContextCompactedEvent;
 use crate::message::{ModelMessage, ModelRequest};
 use crate::part::{RequestPart, UserPromptPart};
@@ -12,6 +13,8 @@ use crate::part::{RequestPart, UserPromptPart};
 ///
 /// * Nothing replaced: the history as it is.
 /// * Strategy `summarize`: system prompts and the summary.
+/// * Strategy `sliding_window_split`: as any other, but a prompt in one request with the system
+///   prompts is a message of its own.
 /// * Any other: the first so many messages without system prompt give way to the summary; tool
 ///   results whose calls went with them are dropped.
 pub fn fold(
@@ -25,12 +28,19 @@ pub fn fold(
     if replaced == 0 {
         return history.to_vec();
     }
-    if event.strategy_id == "summarize" {
+    if event.strategy_id == SUMMARIZE {
         let systems = history.iter().filter(|message| message.bears_system_prompt());
         let mut folded: Vec<Arc<ModelMessage>> = systems.map(only_system_parts).collect();
         folded.push(summary_request(&event.summary, now));
         return folded;
     }
+    let apart;
+    let history = if event.strategy_id == SLIDING_WINDOW_SPLIT {
+        apart = split_fused(history);
+        &apart
+    } else {
+        history
+    };
     let mut folded = Vec::with_capacity(history.len());
     let mut removed = 0;
     for message in history {

@@ -2,6 +2,7 @@
 
 mod agent;
 mod chain;
+pub mod compaction;
 mod config;
 mod content;
 mod context;

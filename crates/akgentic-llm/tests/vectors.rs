@@ -16,6 +16,8 @@
 
 #[path = "vectors/agent_world.rs"]
 mod agent_world;
+#[path = "vectors/compaction.rs"]
+mod compaction;
 #[path = "vectors/compare.rs"]
 mod compare;
 #[path = "vectors/config.rs"]
@@ -40,6 +42,9 @@ use serde_json::Value;
 type Replay = fn(&Value) -> Result<(), String>;
 
 const CLAIMED: &[(&str, Replay)] = &[
+    ("compaction_split", compaction::compaction_split),
+    ("compaction_summarise", compaction::compaction_summarise),
+    ("compaction_traces", traces::trace),
     ("config_validation", config::config_validation),
     ("context_ops", context::context_ops),
     ("enqueue", traces::enqueue),
@@ -60,21 +65,18 @@ const CLAIMED: &[(&str, Replay)] = &[
     ("roster", config::roster),
     ("switch_model", models::switch_model),
     ("system_prompt_hash", plain::system_prompt_hash),
+    ("token_estimate", compaction::token_estimate),
     ("tool_args", plain::tool_args),
     ("usage_aggregation", prices::usage_aggregation),
 ];
 
 const NOT_YET: &[&str] = &[
-    "compaction_split",
-    "compaction_summarise",
-    "compaction_traces",
     "hook_order",
     "http_retry",
     "loadtest",
     "merge_outputs",
     "mistral_ids",
     "schema_transform",
-    "token_estimate",
     "wire_requests",
     "wire_responses",
 ];

@@ -6,9 +6,12 @@ use std::time::Duration;
 
 use akgentic_tool_core::Tool;
 
+use super::models::summarizer;
 use super::{Conclusion, ReactAgent, Recovery};
+use crate::compaction::{Compactor, Strategies};
 use crate::config::{
-    AgentUsageLimits, ModelConfig, ReactAgentConfig, RunUsageLimits, RuntimeConfig,
+    AgentUsageLimits, CompactionConfig, ModelConfig, ReactAgentConfig, RunUsageLimits,
+    RuntimeConfig,
 };
 use crate::context::ContextManager;
 use crate::drive::{Stopping, TOOL_TIMEOUT};
@@ -26,6 +29,7 @@ pub struct ReactAgentBuilder {
     model: Arc<dyn Model>,
     config: ReactAgentConfig,
     build_model: Option<Arc<BuildModel>>,
+    strategies: Strategies,
     tools: Vec<Tool>,
     prompts: SystemPrompts,
     hooks: Vec<Arc<dyn Hook>>,
@@ -43,6 +47,7 @@ impl ReactAgentBuilder {
             model,
             config: ReactAgentConfig::default(),
             build_model: None,
+            strategies: Strategies::default(),
             tools: Vec::new(),
             prompts: SystemPrompts::default(),
             hooks: Vec::new(),
@@ -66,6 +71,20 @@ impl ReactAgentBuilder {
     #[must_use]
     pub fn models(mut self, build: Arc<BuildModel>) -> Self {
         self.build_model = Some(build);
+        self
+    }
+
+    /// How the history is shortened.
+    #[must_use]
+    pub fn compaction(mut self, config: CompactionConfig) -> Self {
+        self.config.compaction_cfg = config;
+        self
+    }
+
+    /// The strategies the configuration may name, [`Strategies::default`] without it.
+    #[must_use]
+    pub fn strategies(mut self, strategies: Strategies) -> Self {
+        self.strategies = strategies;
         self
     }
 
@@ -171,13 +190,18 @@ impl ReactAgentBuilder {
         self
     }
 
-    /// The agent. Two tools of one name are refused.
+    /// The agent. Two tools of one name, and a compaction strategy nobody knows, are refused.
     pub fn build(self) -> Result<ReactAgent, RunError> {
+        let summarizer = summarizer(&self.config, &self.model, self.build_model.as_ref());
+        let compaction = self.config.compaction_cfg.clone();
+        let compactor = Compactor::new(compaction, self.strategies, &summarizer)
+            .map_err(|error| RunError::Usage(error.to_string()))?;
         let window = self.config.max_messages.map(|max| usize::try_from(max).unwrap_or(usize::MAX));
         Ok(ReactAgent {
             model: self.model,
             config: self.config,
             build_model: self.build_model,
+            compactor,
             tools: Arc::new(ToolSet::new(self.tools)?),
             prompts: self.prompts,
             hooks: self.hooks.into(),

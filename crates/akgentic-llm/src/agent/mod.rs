@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use builder::ReactAgentBuilder;
 
+use crate::compaction::Compactor;
 use crate::config::{ReactAgentConfig, RunUsageLimits};
 use crate::content::UserContent;
 use crate::context::{ContextManager, ObserverId};
@@ -37,6 +38,7 @@ pub struct ReactAgent {
     model: Arc<dyn Model>,
     config: ReactAgentConfig,
     build_model: Option<Arc<BuildModel>>,
+    compactor: Compactor,
     tools: Arc<ToolSet>,
     prompts: SystemPrompts,
     hooks: Arc<[Arc<dyn Hook>]>,
@@ -157,6 +159,18 @@ impl ReactAgent {
     pub fn append_user_prompt(&mut self, text: impl Into<String>) -> Result<(), RunError> {
         let now = (self.stamps.now)();
         self.context.append_user_prompt(text, now).map_err(RunError::Observer)
+    }
+
+    /// Shortens the conversation now and says in words what became of it. Cancel-safe: dropping the
+    /// future leaves the conversation as it is.
+    pub async fn compact(&mut self) -> Result<String, RunError> {
+        if self.closed {
+            return Err(RunError::Closed);
+        }
+        let now = (self.stamps.now)();
+        let (context, model) = (&mut self.context, &self.config.model_cfg);
+        let compacted = self.compactor.compact(context, model, &mut self.usage, now).await;
+        compacted.map(|compacted| compacted.status()).map_err(RunError::Observer)
     }
 
     /// Drops the conversation and says so in words.

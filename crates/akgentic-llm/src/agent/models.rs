@@ -6,6 +6,7 @@ use futures_util::future::{BoxFuture, FutureExt as _, ready};
 
 use super::{ReactAgent, ReactAgentBuilder};
 use crate::chain::FallbackModel;
+use crate::compaction::Summarizer;
 use crate::config::{ModelConfig, ReactAgentConfig};
 use crate::error::{BoxError, ModelError};
 use crate::message::ModelResponse;
@@ -48,9 +49,15 @@ impl ReactAgent {
             .map_err(|reason| ModelSwitchError::CompactionBounds { key: key.to_owned(), reason })?;
         let cannot = |source| ModelSwitchError::CannotBuild { key: key.to_owned(), source };
         let build = self.build_model.as_deref().ok_or_else(|| cannot(NO_BUILDER.into()))?;
-        self.model = FallbackModel::build(&entry, build).map_err(cannot)?;
-        self.config.model_cfg = entry;
+        let model = FallbackModel::build(&entry, build).map_err(cannot)?;
         let summarises = self.config.compaction_cfg.summary_model_cfg.is_none();
+        if summarises {
+            let deadline = self.config.runtime_cfg.http_client_config.request_deadline();
+            let summarizer = Summarizer::ready(Arc::clone(&model), entry.clone(), deadline);
+            self.compactor.rebuild(&summarizer).map_err(|error| cannot(error.into()))?;
+        }
+        self.model = model;
+        self.config.model_cfg = entry;
         Ok(ModelSwitch { key: key.to_owned(), summarises })
     }
 
@@ -60,7 +67,21 @@ impl ReactAgent {
         if !std::mem::replace(&mut self.closed, true) {
             self.model = Arc::new(Closed(self.model.name().to_owned()));
             self.build_model = None;
+            self.compactor.close();
         }
+    }
+}
+
+/// The model that sums up: one of its own, built when it is first asked, or the active one.
+pub(super) fn summarizer(
+    config: &ReactAgentConfig,
+    model: &Arc<dyn Model>,
+    build: Option<&Arc<BuildModel>>,
+) -> Summarizer {
+    let deadline = config.runtime_cfg.http_client_config.request_deadline();
+    match &config.compaction_cfg.summary_model_cfg {
+        Some(own) => Summarizer::lazy(build.cloned(), own.clone(), deadline),
+        None => Summarizer::ready(Arc::clone(model), config.model_cfg.clone(), deadline),
     }
 }
 

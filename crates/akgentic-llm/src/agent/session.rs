@@ -2,18 +2,20 @@
 
 use std::sync::Arc;
 
+use futures_util::future::{BoxFuture, FutureExt as _, ready};
 use tokio_util::sync::CancellationToken;
 
 use super::{ReactAgent, RunResult};
-use crate::config::{AgentUsageLimits, RunUsageLimits};
+use crate::compaction::{Compacted, Compactor};
+use crate::config::{AgentUsageLimits, ModelConfig, RunUsageLimits};
 use crate::content::UserContent;
 use crate::context::ContextManager;
-use crate::drive::{Deadlines, Drivers, drive};
+use crate::drive::{Deadlines, Drivers, MessageSink, drive};
 use crate::error::{BoxError, RunError};
 use crate::message::ModelMessage;
 use crate::model::{ModelSettings, OutputRequest};
 use crate::output::OutputSpec;
-use crate::run::{Run, RunOptions, RunSpec, ToolSet};
+use crate::run::{Run, RunOptions, RunSpec, Stamps, ToolSet};
 use crate::usage::Usage;
 
 /// What a run may use.
@@ -39,6 +41,7 @@ impl ReactAgent {
         if self.bounded_by_budget {
             tighten(&mut terms.limits, &self.config.agent_usage_limits, &self.usage);
         }
+        self.compact_if_due(&cancel).await?;
         let pending = self.context.drain_pending_user_prompts();
         let prompt =
             if pending.is_empty() { prompt } else { prompt.preceded_by(pending.join("\n\n")) };
@@ -63,9 +66,14 @@ impl ReactAgent {
         };
         let mut session =
             Session { run, context: &mut self.context, total: &mut self.usage, open: true };
-        let context = &mut *session.context;
-        let mut store = |message: Arc<ModelMessage>| context.add_message(message);
-        let result = drive(&mut session.run, first, &drivers, &mut store).await;
+        let mut ledger = Ledger {
+            context: &mut *session.context,
+            total: &mut *session.total,
+            compactor: &self.compactor,
+            model: &self.config.model_cfg,
+            now: &self.stamps,
+        };
+        let result = drive(&mut session.run, first, &drivers, &mut ledger).await;
         let recorded = session.close();
         let output = result?;
         recorded.map_err(RunError::Observer)?;
@@ -76,6 +84,23 @@ impl ReactAgent {
         })
     }
 
+    /// Compacts the conversation before a run, if it is time.
+    async fn compact_if_due(&mut self, cancel: &CancellationToken) -> Result<(), RunError> {
+        let mut ledger = Ledger {
+            context: &mut self.context,
+            total: &mut self.usage,
+            compactor: &self.compactor,
+            model: &self.config.model_cfg,
+            now: &self.stamps,
+        };
+        tokio::select! {
+            biased;
+            // the run itself finds out and keeps its prompt
+            () = cancel.cancelled() => Ok(()),
+            shortened = ledger.shorten() => shortened.map(drop).map_err(RunError::Observer),
+        }
+    }
+
     /// Checks the budget of the agent and counts the run.
     fn admit(&mut self, counts: bool) -> Result<(), RunError> {
         let limits = &self.config.agent_usage_limits;
@@ -83,6 +108,12 @@ impl ReactAgent {
         limits.check_run(&self.usage, runs).map_err(RunError::AgentUsageLimit)?;
         self.runs += u64::from(counts);
         Ok(())
+    }
+
+    /// No single result may fill more than half of the window.
+    fn result_characters(&self) -> usize {
+        let half = self.config.model_cfg.context_length.map_or(u64::MAX, |window| window * 2);
+        usize::try_from(half).map_or(RESULT_CHARACTERS, |half| half.min(RESULT_CHARACTERS))
     }
 
     fn output_request(&self, output: &OutputSpec) -> OutputRequest {
@@ -99,11 +130,45 @@ impl ReactAgent {
         }
         RunOptions {
             limits,
+            result_characters: Some(self.result_characters()),
             retries: runtime.retries,
             end_strategy: runtime.end_strategy,
             settings,
             cancel: cancel.clone(),
         }
+    }
+}
+
+/// Characters of a tool result, where the window does not ask for fewer; a token has about four.
+const RESULT_CHARACTERS: usize = 400_000;
+
+/// Where the messages of a run go: into the conversation, which is compacted when it is time.
+struct Ledger<'a> {
+    context: &'a mut ContextManager,
+    total: &'a mut Usage,
+    compactor: &'a Compactor,
+    model: &'a ModelConfig,
+    now: &'a Stamps,
+}
+
+impl MessageSink for Ledger<'_> {
+    fn store(&mut self, message: Arc<ModelMessage>) -> Result<(), BoxError> {
+        self.context.add_message(message)
+    }
+
+    fn shorten(&mut self) -> BoxFuture<'_, Result<Option<Vec<Arc<ModelMessage>>>, BoxError>> {
+        if !self.compactor.is_due(self.context, self.model) {
+            return ready(Ok(None)).boxed();
+        }
+        async {
+            let now = (self.now.now)();
+            let compacted = self.compactor.compact(self.context, self.model, self.total, now);
+            Ok(match compacted.await? {
+                Compacted::Replaced(_) => Some(self.context.messages().to_vec()),
+                Compacted::Nothing | Compacted::Kept(_) => None,
+            })
+        }
+        .boxed()
     }
 }
 

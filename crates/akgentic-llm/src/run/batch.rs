@@ -295,6 +295,7 @@ impl Run {
         is_final: bool,
     ) -> Vec<RequestPart> {
         let now = self.now();
+        let max_retries = self.options.retries;
         let mut outcomes = report.outcomes.into_iter();
         let mut parts = Vec::with_capacity(pending.slots.len());
         for (call, slot) in pending.slots {
@@ -303,13 +304,10 @@ impl Run {
             } else {
                 self.tool_retries.get(&call.tool_name).copied().unwrap_or(0)
             };
-            let retry = |cause| RetryInfo { cause, attempt, max_retries: self.options.retries };
+            let retry = |cause| RetryInfo { cause, attempt, max_retries };
             let part = match slot {
                 Slot::Execute => match outcomes.next() {
-                    Some(CallOutcome::Returned(content)) => {
-                        self.usage.tool_calls += 1;
-                        ToolReturnPart::success(&call, content, now)
-                    }
+                    Some(CallOutcome::Returned(content)) => self.returned(&call, content),
                     Some(CallOutcome::Retry(text) | CallOutcome::Busy(text)) => {
                         ToolReturnPart::retried(&call, text, retry(RetryCause::ModelRetry), now)
                     }
@@ -338,6 +336,16 @@ impl Run {
             );
         }
         parts
+    }
+
+    /// Counts a call that gave a result, and cuts a result that is too long for the conversation.
+    fn returned(&mut self, call: &ToolCallPart, content: ToolContent) -> ToolReturnPart {
+        self.usage.tool_calls += 1;
+        let content = match self.options.result_characters {
+            Some(max) => content.capped(max),
+            None => content,
+        };
+        ToolReturnPart::success(call, content, self.now())
     }
 
     /// Answers every call of a stopped batch, so that nothing has to be made up later.
@@ -396,10 +404,7 @@ impl Run {
         for ((call, _), outcome) in calls.zip(report.outcomes) {
             let tool = || call.tool_name.clone();
             let part = match outcome {
-                CallOutcome::Returned(content) => {
-                    self.usage.tool_calls += 1;
-                    ToolReturnPart::success(call, content, now)
-                }
+                CallOutcome::Returned(content) => self.returned(call, content),
                 CallOutcome::Retry(text) => self.retried(call, text, 1, now),
                 CallOutcome::Busy(text) => self.retried(call, text, 0, now),
                 CallOutcome::Interrupted => {

@@ -97,6 +97,7 @@ pub struct Run {
     output: OutputRequest,
     options: RunOptions,
     stamps: Stamps,
+    system_prompts: Vec<(String, String)>,
 }
 
 #[derive(Debug)]
@@ -133,14 +134,16 @@ impl Run {
             output: spec.output,
             options: spec.options,
             stamps: spec.stamps,
+            system_prompts: spec.system_prompts,
         };
         let mut parts = Vec::new();
         if first {
-            parts.extend(spec.system_prompts.into_iter().map(|(name, text)| {
-                RequestPart::SystemPrompt(SystemPromptPart::new(text, Some(name), now))
+            parts.extend(run.system_prompts.iter().map(|(name, text)| {
+                let part = SystemPromptPart::new(text.clone(), Some(name.clone()), now);
+                RequestPart::SystemPrompt(part)
             }));
         } else {
-            run.render_again(&spec.system_prompts);
+            run.render_again();
         }
         parts.push(RequestPart::UserPrompt(UserPromptPart::new(spec.prompt, now)));
         run.add_request(parts, MessageState::Complete);
@@ -208,6 +211,12 @@ impl Run {
     pub fn set_step(&mut self, step: ModelStep) {
         self.outgoing.replace(step.messages);
         self.options.settings = step.settings;
+    }
+
+    /// Sends this conversation from now on: the stored one, after it was shortened.
+    pub fn replace_history(&mut self, history: &[Arc<ModelMessage>]) {
+        self.outgoing = Outgoing::new(history, self.now());
+        self.render_again();
     }
 
     /// Messages the run added since they were last taken, to be stored.
@@ -297,9 +306,10 @@ impl Run {
     }
 
     /// System prompts of earlier runs, rendered anew in what is sent.
-    fn render_again(&mut self, prompts: &[(String, String)]) {
+    fn render_again(&mut self) {
+        let prompts = self.system_prompts.iter();
         let fresh: HashMap<&str, &str> =
-            prompts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+            prompts.map(|(name, text)| (name.as_str(), text.as_str())).collect();
         let stale = |part: &RequestPart| match part {
             RequestPart::SystemPrompt(part) => part
                 .dynamic_ref

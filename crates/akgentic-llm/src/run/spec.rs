@@ -41,6 +41,9 @@ pub struct RunOptions {
     pub retries: u32,
     /// When a reply with both tool calls and an output ends it.
     pub end_strategy: EndStrategy,
+    /// How many characters of text a tool result may have before its middle is left out; `None`
+    /// for any number.
+    pub result_characters: Option<usize>,
     /// Settings of its model requests.
     pub settings: ModelSettings,
     /// Ends it when it fires.

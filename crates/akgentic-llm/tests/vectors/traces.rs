@@ -63,7 +63,6 @@ async fn play_async(case: &Value) -> Result<Value, String> {
     let seen: Arc<Mutex<Seen>> = Arc::default();
     let log: Arc<Mutex<Vec<String>>> = Arc::default();
     let config = input.get("config").cloned().unwrap_or(json!({}));
-    let part = |key: &str| config.get(key).cloned().unwrap_or(json!({}));
     let names: Vec<&str> = input
         .get("tools")
         .and_then(Value::as_array)
@@ -96,10 +95,7 @@ async fn play_async(case: &Value) -> Result<Value, String> {
             .unwrap();
     }
     let mut builder = ReactAgent::builder(model)
-        .model_config(ModelConfig::from_json(part("model_cfg")).unwrap())
-        .runtime(RuntimeConfig::from_json(part("runtime_cfg")).unwrap())
-        .run_limits(RunUsageLimits::from_json(part("run_usage_limits")).unwrap())
-        .agent_limits(AgentUsageLimits::from_json(part("agent_usage_limits")).unwrap())
+        .config(ReactAgentConfig::from_json(config).unwrap())
         .tools(names.iter().map(|name| tool(name, &log)))
         .system_prompts(prompts);
     if input.get("recovery") == Some(&json!("declined")) {
@@ -132,6 +128,10 @@ async fn play_async(case: &Value) -> Result<Value, String> {
             Some("conclude") => {
                 let reason = step["reason"].as_str().unwrap();
                 agent.conclude_without_tools(reason, &output, CancellationToken::new()).await
+            }
+            Some("compact") => {
+                results.push(json!({"status": agent.compact().await.unwrap()}));
+                continue;
             }
             Some("clear") => {
                 results.push(json!({"status": agent.clear_context().unwrap()}));
