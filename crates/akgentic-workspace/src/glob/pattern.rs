@@ -95,8 +95,12 @@ fn with_own_stars(pattern: &str) -> String {
             continue;
         }
         parts.push("**".to_owned());
-        let rest = part.replace("**", "*");
-        if !rest.is_empty() && rest != "*" {
+        // More stars than one say within a name what one says.
+        let mut rest = part.to_owned();
+        while rest.contains("**") {
+            rest = rest.replace("**", "*");
+        }
+        if rest != "*" {
             parts.push(rest);
         }
     }

@@ -180,3 +180,14 @@ fn a_cancelled_search_ends() {
     let pattern = Pattern::new("**").expect("a pattern");
     assert!(find_files(&tree.files(), &pattern, "", 1, &|| true).is_err());
 }
+
+#[test]
+fn more_stars_than_two_say_what_two_say() {
+    for stars in ["**", "***", "****", "******", "*******"] {
+        let pattern = Pattern::new(&format!("{stars}/x")).expect(stars);
+        assert!(pattern.matches("x") && pattern.matches("a/b/x"), "{stars}/x");
+        let pattern = Pattern::new(&format!("a{stars}.rs")).expect(stars);
+        assert!(pattern.matches("d/ab.rs") && !pattern.matches("d/b.rs"), "a{stars}.rs");
+        assert_eq!(expand(&format!("a{stars}.rs")).expect(stars), ["**/a*.rs"]);
+    }
+}
