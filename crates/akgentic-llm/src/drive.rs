@@ -9,11 +9,11 @@ use futures_util::future::{BoxFuture, FutureExt as _, ready};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{BoxError, ModelError, RunError};
-use crate::hook::{Hook, RunContext};
-use crate::message::ModelMessage;
+use crate::hook::{Hooks, RunContext};
+use crate::message::{ModelMessage, ModelResponse};
 use crate::model::{Model, ModelInput};
 use crate::output::Output;
-use crate::run::{Action, Event, Run, ToolBatch};
+use crate::run::{Action, Event, Node, Run, ToolBatch};
 use execute::Progress;
 
 /// Where the messages of a run go, each once and in order, as soon as they exist.
@@ -42,8 +42,6 @@ where
 pub struct Drivers {
     /// The model.
     pub model: Arc<dyn Model>,
-    /// Code around the steps, outermost first.
-    pub hooks: Arc<[Arc<dyn Hook>]>,
     /// Ends the run when it fires.
     pub cancel: CancellationToken,
     /// How cancelling goes.
@@ -100,37 +98,91 @@ pub async fn drive(
     drivers: &Drivers,
     sink: &mut dyn MessageSink,
 ) -> Result<Output, RunError> {
-    let mut driver = Driver { run, drivers, sink, progress: None };
-    let result = driver.finish(first).await;
-    let context = driver.context();
-    for hook in drivers.hooks.iter().rev() {
-        hook.after_run(&context, &result).await;
+    let hooks = Arc::clone(run.hooks());
+    let mut driver = Driver { run, hooks, drivers, sink, progress: None, node: Node::UserPrompt };
+    let mut entered = 0;
+    let mut result = driver.whole_run(first, &mut entered).await;
+    let context = driver.run.context();
+    for hook in driver.hooks.iter().take(entered).rev() {
+        hook.leave_run(&context, &mut result).await;
     }
     result
 }
 
 struct Driver<'a> {
     run: &'a mut Run,
+    hooks: Hooks,
     drivers: &'a Drivers,
     sink: &'a mut dyn MessageSink,
     /// The batch in flight; what a dropped driver has to close.
     progress: Option<Progress>,
+    node: Node,
 }
 
 impl Driver<'_> {
-    async fn finish(&mut self, first: Action) -> Result<Output, RunError> {
-        let mut action = match self.before_run().await {
-            Ok(()) => first,
-            Err(error) => self.run.next(Event::Failed(error)),
+    /// `entered` is set to the number of hooks that are in the run.
+    async fn whole_run(&mut self, first: Action, entered: &mut usize) -> Result<Output, RunError> {
+        if let Err(error) = self.before_run(entered).await {
+            let ended = self.run.next(Event::Failed(error));
+            return self.steps(ended).await;
+        }
+        let mut output = match self.started(first).await {
+            Ok(output) => output,
+            Err(error) => self.on_error(error).await?,
         };
+        let context = self.run.context();
+        for hook in self.hooks.iter().rev() {
+            hook.after_run(&context, &mut output).await.map_err(RunError::Hook)?;
+        }
+        Ok(output)
+    }
+
+    async fn before_run(&self, entered: &mut usize) -> Result<(), RunError> {
+        let context = self.run.context();
+        for hook in self.hooks.iter() {
+            hook.enter_run(&context).await.map_err(RunError::Hook)?;
+            *entered += 1;
+        }
+        for hook in self.hooks.iter() {
+            hook.before_run(&context).await.map_err(RunError::Hook)?;
+        }
+        Ok(())
+    }
+
+    async fn started(&mut self, first: Action) -> Result<Output, RunError> {
+        let context = self.run.context();
+        for hook in self.hooks.iter() {
+            if let Err(error) = hook.before_node(&context, Node::UserPrompt).await {
+                let ended = self.run.next(Event::Failed(RunError::Hook(error)));
+                return self.steps(ended).await;
+            }
+        }
+        drop(context);
+        self.steps(first).await
+    }
+
+    async fn on_error(&self, error: RunError) -> Result<Output, RunError> {
+        let context = self.run.context();
+        for hook in self.hooks.iter().rev() {
+            if let Some(output) = hook.on_run_error(&context, &error).await {
+                return Ok(output);
+            }
+        }
+        Err(error)
+    }
+
+    async fn steps(&mut self, mut action: Action) -> Result<Output, RunError> {
         loop {
-            if let Err(error) = self.store() {
+            // hooks may still refuse the prompt
+            let refusable = self.node == Node::UserPrompt && matches!(action, Action::Enter(_));
+            if !refusable && let Err(error) = self.store() {
                 action = match action {
                     Action::Finish(Err(earlier)) => Action::Finish(Err(earlier)),
                     _ => self.run.next(Event::Failed(error)),
                 };
             }
             let event = match action {
+                Action::Enter(node) => self.enter(node).await,
                 Action::Prepare => self.prepare().await,
                 Action::CallModel(input) => self.call_model(input).await,
                 Action::CallTools(batch) => self.call_tools(batch).await,
@@ -141,10 +193,34 @@ impl Driver<'_> {
         }
     }
 
-    async fn before_run(&self) -> Result<(), RunError> {
-        let context = self.context();
-        for hook in self.drivers.hooks.iter() {
-            hook.before_run(&context).await.map_err(RunError::Hook)?;
+    /// Goes from one stage to the next.
+    async fn enter(&mut self, next: Node) -> Event {
+        let node = std::mem::replace(&mut self.node, next);
+        if self.hooks.is_empty() {
+            return Event::Entered;
+        }
+        let context = self.run.context();
+        if node != Node::End
+            && let Err(error) = self.after_node(&context, node, next).await
+        {
+            return Event::Failed(RunError::Hook(error));
+        }
+        for hook in self.hooks.iter() {
+            if let Err(error) = hook.before_node(&context, next).await {
+                return Event::Failed(RunError::Hook(error));
+            }
+        }
+        Event::Entered
+    }
+
+    async fn after_node(
+        &self,
+        context: &RunContext,
+        node: Node,
+        next: Node,
+    ) -> Result<(), BoxError> {
+        for hook in self.hooks.iter().rev() {
+            hook.after_node(context, node, next).await?;
         }
         Ok(())
     }
@@ -158,20 +234,28 @@ impl Driver<'_> {
         {
             return Event::Failed(error);
         }
-        if !self.drivers.hooks.is_empty() {
-            let context = self.context();
-            let mut step = self.run.step();
-            for hook in self.drivers.hooks.iter() {
-                if let Err(error) = hook.before_model_request(&context, &mut step).await {
-                    return Event::Failed(RunError::Hook(error));
-                }
-            }
-            self.run.set_step(step);
+        if !self.hooks.is_empty()
+            && let Err(error) = self.before_model_request().await
+        {
+            return Event::Failed(RunError::Hook(error));
         }
         if self.drivers.cancel.is_cancelled() {
             return Event::Failed(RunError::Cancelled);
         }
         Event::Prepared
+    }
+
+    async fn before_model_request(&mut self) -> Result<(), BoxError> {
+        let context = self.run.context();
+        for hook in self.hooks.iter() {
+            hook.enter_model_request(&context).await?;
+        }
+        let mut step = self.run.step();
+        for hook in self.hooks.iter() {
+            hook.before_model_request(&context, &mut step).await?;
+        }
+        self.run.set_step(step);
+        Ok(())
     }
 
     async fn shorten(&mut self) -> Result<(), RunError> {
@@ -200,38 +284,64 @@ impl Driver<'_> {
             let model = self.drivers.model.name().to_owned();
             Err(ModelError::Timeout { model, after: limit })
         });
+        let context = self.run.context();
         let mut response = match reply {
             Ok(response) => response,
-            Err(error) => return Event::Replied(Err(error)),
+            Err(error) => {
+                for hook in self.hooks.iter().rev() {
+                    hook.on_model_error(&context, &error).await;
+                }
+                return Event::Replied(Err(error));
+            }
         };
         response.model_name.get_or_insert_with(|| self.drivers.model.name().to_owned());
-        let context = self.context();
-        for hook in self.drivers.hooks.iter().rev() {
-            if let Err(error) = hook.after_model_response(&context, &mut response).await {
-                return Event::Failed(RunError::Hook(error));
-            }
+        match self.after_model_response(&context, &mut response).await {
+            Ok(()) => Event::Replied(Ok(response)),
+            Err(error) => Event::Failed(RunError::Hook(error)),
         }
-        Event::Replied(Ok(response))
+    }
+
+    async fn after_model_response(
+        &self,
+        context: &RunContext,
+        response: &mut ModelResponse,
+    ) -> Result<(), BoxError> {
+        for hook in self.hooks.iter().rev() {
+            hook.after_model_response(context, response).await?;
+        }
+        for hook in self.hooks.iter().rev() {
+            hook.leave_model_request(context).await?;
+        }
+        Ok(())
     }
 
     async fn call_tools(&mut self, batch: ToolBatch) -> Event {
-        let context = self.context();
+        let context = self.run.context();
         let progress = self.progress.insert(Progress::new(batch.calls.len()));
-        execute::execute(batch, self.drivers, &context, progress).await;
+        execute::execute(batch, self.drivers, &self.hooks, &context, progress).await;
         match self.progress.take() {
             Some(progress) => progress.into_event(),
             None => Event::Failed(RunError::Cancelled),
         }
     }
 
-    async fn at_end(&self, mut output: Output) -> Event {
-        let context = self.context();
-        for hook in self.drivers.hooks.iter().rev() {
-            if let Err(error) = hook.at_end(&context, &mut output).await {
-                return Event::Failed(RunError::Hook(error));
-            }
+    async fn at_end(&mut self, mut output: Output) -> Event {
+        let node = std::mem::replace(&mut self.node, Node::End);
+        match self.around_output(node, &mut output).await {
+            Ok(()) => Event::Settled(output),
+            Err(error) => Event::Failed(RunError::Hook(error)),
         }
-        Event::Settled(output)
+    }
+
+    async fn around_output(&self, node: Node, output: &mut Output) -> Result<(), BoxError> {
+        let context = self.run.context();
+        for hook in self.hooks.iter() {
+            hook.before_output(&context, output).await?;
+        }
+        for hook in self.hooks.iter().rev() {
+            hook.after_output(&context, output).await?;
+        }
+        self.after_node(&context, node, Node::End).await
     }
 
     /// Stores what is new; one failure does not keep the rest from being stored.
@@ -243,15 +353,6 @@ impl Driver<'_> {
             }
         }
         first_error.map_or(Ok(()), |error| Err(RunError::Observer(error)))
-    }
-
-    fn context(&self) -> RunContext {
-        RunContext {
-            run_id: self.run.run_id().into(),
-            usage: self.run.usage(),
-            steps: self.run.steps(),
-            queue: self.run.queue().clone(),
-        }
     }
 }
 

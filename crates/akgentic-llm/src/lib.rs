@@ -16,6 +16,7 @@ mod function_model;
 mod history;
 mod hook;
 mod limits;
+mod merge;
 mod message;
 mod model;
 mod output;
@@ -52,8 +53,11 @@ pub use fold::fold;
 pub use form::Form;
 pub use function_model::FunctionModel;
 pub use history::{History, clean, sendable};
-pub use hook::{Hook, HookFuture, RunContext};
+pub use hook::{
+    Hook, HookFuture, HookOrderError, Hooks, Place, Repetition, RepetitionGuard, RunContext,
+};
 pub use limits::{LimitBreach, UsageLimit};
+pub use merge::{Mergeable, explain_unreadable};
 pub use message::{FinishReason, MessageState, ModelMessage, ModelRequest, ModelResponse};
 pub use model::{Model, ModelInput, ModelSettings, OutputRequest, StreamEvent};
 pub use output::{OUTPUT_TOOL, Output, OutputMode, OutputSchema, OutputSpec, strip_fence};

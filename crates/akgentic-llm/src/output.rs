@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::feedback::ValidationError;
+use crate::merge::{Mergeable, Merging};
 use crate::part::ToolArgs;
 
 /// Name of the output tool.
@@ -54,6 +55,17 @@ impl OutputSpec {
         }
     }
 
+    /// A value of type `T` like [`OutputSpec::of`] gives; several objects in one text are merged
+    /// into one, and what cannot be read is explained in the words of the type.
+    pub fn mergeable<T: Mergeable + 'static>() -> Self {
+        let mut spec = Self::of::<T>();
+        // nobody else has it yet
+        if let Some(schema) = spec.schema.as_mut().and_then(Arc::get_mut) {
+            schema.merging = Some(Merging::of::<T>());
+        }
+        spec
+    }
+
     /// A value of a schema that is data.
     pub fn from_schema(name: &str, schema: Value) -> Self {
         let schema = OutputSchema::new(name, schema, Arc::new(|_| Ok(())));
@@ -96,6 +108,7 @@ pub struct OutputSchema {
     wrapped: bool,
     coercer: Coercer,
     fits: Fits,
+    merging: Option<Merging>,
 }
 
 impl OutputSchema {
@@ -112,7 +125,7 @@ impl OutputSchema {
             schema = wrap(schema);
         }
         let coercer = Coercer::new(&schema);
-        Self { name: name.to_owned(), description, schema, wrapped, coercer, fits }
+        Self { name: name.to_owned(), description, schema, wrapped, coercer, fits, merging: None }
     }
 
     /// The output as a tool the model can call.
@@ -140,6 +153,27 @@ impl OutputSchema {
             .parse()
             .map_err(|error| vec![ValidationError::invalid_json(&args.to_text(), &error)])?;
         self.read(value)
+    }
+
+    /// The objects written back to back in a text, merged into one; `None` when there are not
+    /// several, when one of them does not fit, or when the type does not merge.
+    pub fn merged(&self, text: &str) -> Option<String> {
+        let merging = self.merging.as_ref().filter(|_| !self.wrapped)?;
+        let objects = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+        let read = objects.map(|object| {
+            let object = object.ok().filter(Value::is_object)?;
+            self.read(object).ok()
+        });
+        let objects: Vec<Value> = read.collect::<Option<_>>()?;
+        if objects.len() < 2 {
+            return None;
+        }
+        (merging.merge)(objects).map(|merged| merged.to_string())
+    }
+
+    /// What a model is told about output that does not fit, when the type has words of its own.
+    pub(crate) fn unreadable(&self, errors: &[ValidationError]) -> Option<String> {
+        self.merging.as_ref().map(|merging| (merging.unreadable)(errors))
     }
 
     /// The value as a model has to give it.

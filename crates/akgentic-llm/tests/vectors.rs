@@ -32,6 +32,8 @@ mod notation;
 mod plain;
 #[path = "vectors/prices.rs"]
 mod prices;
+#[path = "vectors/recorder.rs"]
+mod recorder;
 #[path = "vectors/traces.rs"]
 mod traces;
 
@@ -52,7 +54,9 @@ const CLAIMED: &[(&str, Replay)] = &[
     ("fallback_chain", models::fallback_chain),
     ("fold_compaction", context::fold_compaction),
     ("history_cleaning", context::history_cleaning),
+    ("hook_order", traces::trace),
     ("limit_traces", traces::trace),
+    ("merge_outputs", plain::merge_outputs),
     ("messages_json", plain::messages_json),
     ("model_settings", models::model_settings),
     ("output_text", plain::output_text),
@@ -71,10 +75,8 @@ const CLAIMED: &[(&str, Replay)] = &[
 ];
 
 const NOT_YET: &[&str] = &[
-    "hook_order",
     "http_retry",
     "loadtest",
-    "merge_outputs",
     "mistral_ids",
     "schema_transform",
     "wire_requests",

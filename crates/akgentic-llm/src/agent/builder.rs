@@ -16,7 +16,7 @@ use crate::config::{
 use crate::context::ContextManager;
 use crate::drive::{Stopping, TOOL_TIMEOUT};
 use crate::error::RunError;
-use crate::hook::Hook;
+use crate::hook::{Hook, sorted};
 use crate::limits::LimitBreach;
 use crate::model::Model;
 use crate::prompt::SystemPrompts;
@@ -130,7 +130,7 @@ impl ReactAgentBuilder {
         self
     }
 
-    /// Mounts a hook inside those mounted before.
+    /// Mounts a hook inside those mounted before, unless its place says otherwise.
     #[must_use]
     pub fn hook(mut self, hook: impl Hook + 'static) -> Self {
         self.hooks.push(Arc::new(hook));
@@ -190,13 +190,15 @@ impl ReactAgentBuilder {
         self
     }
 
-    /// The agent. Two tools of one name, and a compaction strategy nobody knows, are refused.
+    /// The agent. Two tools of one name, a compaction strategy nobody knows, and hooks that cannot
+    /// stand where they ask to are refused.
     pub fn build(self) -> Result<ReactAgent, RunError> {
         let summarizer = summarizer(&self.config, &self.model, self.build_model.as_ref());
         let compaction = self.config.compaction_cfg.clone();
         let compactor = Compactor::new(compaction, self.strategies, &summarizer)
             .map_err(|error| RunError::Usage(error.to_string()))?;
         let window = self.config.max_messages.map(|max| usize::try_from(max).unwrap_or(usize::MAX));
+        let hooks = sorted(self.hooks).map_err(|error| RunError::Usage(error.to_string()))?;
         Ok(ReactAgent {
             model: self.model,
             config: self.config,
@@ -204,7 +206,7 @@ impl ReactAgentBuilder {
             compactor,
             tools: Arc::new(ToolSet::new(self.tools)?),
             prompts: self.prompts,
-            hooks: self.hooks.into(),
+            hooks,
             recovery: self.recovery,
             conclusion: self.conclusion,
             bounded_by_budget: self.bounded_by_budget,

@@ -20,7 +20,7 @@ use crate::context::{ContextManager, ObserverId};
 use crate::drive::Stopping;
 use crate::error::RunError;
 use crate::event::{ContextObserver, LlmEvent};
-use crate::hook::Hook;
+use crate::hook::Hooks;
 use crate::limits::LimitBreach;
 use crate::model::Model;
 use crate::output::{Output, OutputSpec};
@@ -41,7 +41,7 @@ pub struct ReactAgent {
     compactor: Compactor,
     tools: Arc<ToolSet>,
     prompts: SystemPrompts,
-    hooks: Arc<[Arc<dyn Hook>]>,
+    hooks: Hooks,
     recovery: Arc<Recovery>,
     conclusion: Conclusion,
     bounded_by_budget: bool,

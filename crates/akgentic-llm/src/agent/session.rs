@@ -12,6 +12,7 @@ use crate::content::UserContent;
 use crate::context::ContextManager;
 use crate::drive::{Deadlines, Drivers, MessageSink, drive};
 use crate::error::{BoxError, RunError};
+use crate::hook::{Hook, Hooks};
 use crate::message::ModelMessage;
 use crate::model::{ModelSettings, OutputRequest};
 use crate::output::OutputSpec;
@@ -51,12 +52,12 @@ impl ReactAgent {
             prompt,
             tools: terms.tools,
             output: self.output_request(output),
+            hooks: self.hooks_for_run(),
             options: self.options(terms.limits, &cancel),
             stamps: self.stamps.clone(),
         });
         let drivers = Drivers {
             model: Arc::clone(&self.model),
-            hooks: Arc::clone(&self.hooks),
             cancel,
             stopping: self.stopping,
             deadlines: Deadlines {
@@ -108,6 +109,11 @@ impl ReactAgent {
         limits.check_run(&self.usage, runs).map_err(RunError::AgentUsageLimit)?;
         self.runs += u64::from(counts);
         Ok(())
+    }
+
+    fn hooks_for_run(&self) -> Hooks {
+        let own = |hook: &Arc<dyn Hook>| hook.for_run().unwrap_or_else(|| Arc::clone(hook));
+        self.hooks.iter().map(own).collect()
     }
 
     /// No single result may fill more than half of the window.

@@ -9,8 +9,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::Drivers;
-use crate::error::RunError;
-use crate::hook::RunContext;
+use crate::error::{BoxError, RunError};
+use crate::hook::{Hooks, RunContext};
+use crate::part::ToolCallPart;
 use crate::run::{CallOutcome, Event, PlannedCall, ToolBatch, ToolsReport};
 
 /// How far a batch is.
@@ -62,6 +63,7 @@ const CONCURRENT: usize = 64;
 pub(super) async fn execute(
     batch: ToolBatch,
     drivers: &Drivers,
+    hooks: &Hooks,
     context: &RunContext,
     progress: &mut Progress,
 ) {
@@ -69,7 +71,7 @@ pub(super) async fn execute(
     let started = progress.started.clone();
     let calls = batch.calls.into_iter().zip(started).enumerate();
     let calls = calls.map(|(index, (planned, started))| {
-        let call = one(planned, drivers, context.clone(), stop.clone(), started);
+        let call = one(planned, drivers, hooks, context.clone(), stop.clone(), started);
         async move { (index, call.await) }
     });
     let mut calls = std::pin::pin!(stream::iter(calls).buffer_unordered(CONCURRENT));
@@ -110,19 +112,10 @@ pub(super) async fn execute(
 
 impl Progress {
     /// Notes how a call ended; `true` when the batch is to be stopped.
-    fn note(&mut self, index: usize, outcome: Result<CallOutcome, RunError>) -> bool {
-        let (outcome, stop) = match outcome {
-            Ok(outcome) => {
-                let stop = matches!(outcome, CallOutcome::Failed(_) | CallOutcome::Panicked(_));
-                (Some(outcome), stop)
-            }
-            Err(error) => {
-                self.stopped.get_or_insert(error);
-                (None, true)
-            }
-        };
+    fn note(&mut self, index: usize, outcome: CallOutcome) -> bool {
+        let stop = outcome.ends_the_run();
         if let Some(slot) = self.ended.get_mut(index) {
-            *slot = outcome;
+            *slot = Some(outcome);
         }
         stop
     }
@@ -132,22 +125,36 @@ impl Progress {
 async fn one(
     planned: PlannedCall,
     drivers: &Drivers,
+    hooks: &Hooks,
     mut run: RunContext,
     stop: CancellationToken,
     started: Arc<AtomicBool>,
-) -> Result<CallOutcome, RunError> {
+) -> CallOutcome {
     if stop.is_cancelled() {
-        return Ok(CallOutcome::NotStarted);
+        return CallOutcome::NotStarted;
     }
-    let PlannedCall { call, tool, args, retry } = planned;
-    run.queue = run.queue.during_call(&call.tool_call_id);
-    for hook in drivers.hooks.iter() {
-        hook.before_tool(&run, &call).await.map_err(RunError::Hook)?;
+    run.queue = run.queue.during_call(&planned.call.tool_call_id);
+    for hook in hooks.iter() {
+        if let Err(error) = hook.before_tool(&run, &planned.call).await {
+            return CallOutcome::Aborted(error);
+        }
     }
     if stop.is_cancelled() {
-        return Ok(CallOutcome::NotStarted);
+        return CallOutcome::NotStarted;
     }
     started.store(true, Ordering::Release);
+    let call = planned.call.clone();
+    let outcome = executed(planned, drivers, &stop).await;
+    after(outcome, hooks, &run, &call).await.unwrap_or_else(CallOutcome::Aborted)
+}
+
+/// Waits for the tool, as long as it may take.
+async fn executed(
+    planned: PlannedCall,
+    drivers: &Drivers,
+    stop: &CancellationToken,
+) -> CallOutcome {
+    let PlannedCall { call, tool, args, retry } = planned;
     let mut tool_call = ToolCall::default();
     tool_call.id.clone_from(&call.tool_call_id);
     tool_call.retry = retry;
@@ -158,25 +165,37 @@ async fn one(
     tool_call.deadline = deadline.map(Instant::into_std);
     let Ok(result) = tokio::time::timeout(limit, tool.run(args, tool_call)).await else {
         cancel.cancel();
-        return Ok(CallOutcome::TimedOut(limit));
+        return CallOutcome::TimedOut(limit);
     };
-    let mut outcome = match result {
+    match result {
         Err(error) if error.downcast_ref() == Some(&CallStopped::DeadlinePassed) => {
-            return Ok(CallOutcome::TimedOut(limit));
+            CallOutcome::TimedOut(limit)
         }
         Ok(content) => CallOutcome::Returned(content.into()),
-        Err(ToolError::Retriable(text)) => return Ok(CallOutcome::Retry(text)),
-        Err(ToolError::Busy(text)) => return Ok(CallOutcome::Busy(text)),
-        Err(ToolError::Fatal(source)) => {
-            return Ok(match source.downcast::<Panicked>() {
-                Ok(panicked) => CallOutcome::Panicked(panicked.0),
-                Err(source) => CallOutcome::Failed(source),
-            });
+        Err(ToolError::Retriable(text)) => CallOutcome::Retry(text),
+        Err(ToolError::Busy(text)) => CallOutcome::Busy(text),
+        Err(ToolError::Fatal(source)) => match source.downcast::<Panicked>() {
+            Ok(panicked) => CallOutcome::Panicked(panicked.0),
+            Err(source) => CallOutcome::Failed(source),
+        },
+        Err(other) => CallOutcome::Failed(Box::new(other)),
+    }
+}
+
+async fn after(
+    mut outcome: CallOutcome,
+    hooks: &Hooks,
+    run: &RunContext,
+    call: &ToolCallPart,
+) -> Result<CallOutcome, BoxError> {
+    for hook in hooks.iter().rev() {
+        match &outcome {
+            CallOutcome::Returned(_) => hook.after_tool(run, call, &mut outcome).await?,
+            CallOutcome::Failed(_) | CallOutcome::Panicked(_) => {
+                hook.on_tool_error(run, call, &outcome).await?;
+            }
+            _ => return Ok(outcome),
         }
-        Err(other) => return Ok(CallOutcome::Failed(Box::new(other))),
-    };
-    for hook in drivers.hooks.iter().rev() {
-        hook.after_tool(&run, &call, &mut outcome).await.map_err(RunError::Hook)?;
     }
     Ok(outcome)
 }

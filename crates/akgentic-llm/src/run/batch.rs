@@ -7,13 +7,14 @@ use akgentic_core::wire::Timestamp;
 use akgentic_tool_core::{Tool, ValidArgs};
 use serde_json::Value;
 
+use super::output::{Reading, Source};
 use super::{Action, Phase, Run};
 use crate::content::ToolContent;
 use crate::error::{BoxError, RunError, UnexpectedBehavior};
-use crate::feedback::{RetryCause, RetryInfo, ValidationError, errors_json, shortened};
+use crate::feedback::{Feedback, RetryCause, RetryInfo, ValidationError, errors_json, shortened};
 use crate::message::MessageState;
 use crate::output::{OUTPUT_TOOL, Output};
-use crate::part::{RequestPart, ToolCallPart, ToolReturnPart, UserPromptPart};
+use crate::part::{RequestPart, ToolArgs, ToolCallPart, ToolReturnPart, UserPromptPart};
 
 /// Calls to execute, concurrently; each at most once.
 #[derive(Debug)]
@@ -57,6 +58,8 @@ pub enum CallOutcome {
     Failed(BoxError),
     /// It panicked.
     Panicked(String),
+    /// A hook around it ended the run.
+    Aborted(BoxError),
     /// It took longer than this and was cut off; it may have had effects.
     TimedOut(Duration),
     /// It was stopped before it ended; it may have had effects.
@@ -86,6 +89,40 @@ enum Slot {
     Output,
 }
 
+/// Why a call is not executed.
+enum Rejection {
+    /// The model is told.
+    Call(Value, RetryCause),
+    /// A hook ends the run.
+    Run(BoxError),
+}
+
+impl Rejection {
+    fn errors(errors: &[ValidationError]) -> Self {
+        Self::Call(errors_json(errors), RetryCause::ValidationError)
+    }
+}
+
+impl From<BoxError> for Rejection {
+    fn from(error: BoxError) -> Self {
+        Self::Run(error)
+    }
+}
+
+fn read_args(tool: &Tool, args: &ToolArgs) -> Result<ValidArgs, Vec<ValidationError>> {
+    let parsed = args
+        .parse()
+        .map_err(|error| vec![ValidationError::invalid_json(&args.to_text(), &error)])?;
+    tool.validate(parsed).map_err(|errors| errors.into_iter().map(Into::into).collect())
+}
+
+impl CallOutcome {
+    /// Whether the run ends with it.
+    pub fn ends_the_run(&self) -> bool {
+        matches!(self, Self::Failed(_) | Self::Panicked(_) | Self::Aborted(_))
+    }
+}
+
 impl Run {
     /// Plans all calls of a reply. `text_output` is an output that came beside them.
     pub(super) fn plan_calls(
@@ -112,7 +149,10 @@ impl Run {
         };
         let mut batch = Vec::new();
         let early = self.options.end_strategy == crate::config::EndStrategy::Early;
-        let outputs = self.read_outputs(&calls, early, &mut pending.output);
+        let outputs = match self.read_outputs(&calls, early, &mut pending.output) {
+            Ok(outputs) => outputs,
+            Err(error) => return self.break_off(Vec::new(), RunError::Hook(error)),
+        };
         let skip_functions = early && pending.output.is_some();
         for (call, output) in calls.into_iter().zip(outputs) {
             let slot = match output {
@@ -124,9 +164,12 @@ impl Run {
                         batch.push(planned);
                         Slot::Execute
                     }
-                    Err((content, cause)) => {
+                    Err(Rejection::Call(content, cause)) => {
                         pending.function_calls_failed |= cause != RetryCause::UnknownTool;
                         Slot::Rejected(content, cause)
+                    }
+                    Err(Rejection::Run(error)) => {
+                        return self.break_off(Vec::new(), RunError::Hook(error));
                     }
                 },
             };
@@ -149,10 +192,7 @@ impl Run {
             let parts = self.answer_stopped(pending, report);
             return self.break_off(parts, error);
         }
-        let broken = report
-            .outcomes
-            .iter()
-            .any(|outcome| matches!(outcome, CallOutcome::Failed(_) | CallOutcome::Panicked(_)));
+        let broken = report.outcomes.iter().any(CallOutcome::ends_the_run);
         if broken {
             return self.on_broken_call(&pending, report);
         }
@@ -182,43 +222,67 @@ impl Run {
         calls: &[ToolCallPart],
         early: bool,
         output: &mut Option<Output>,
-    ) -> Vec<Option<Slot>> {
-        let schema = self.output.schema.as_ref().filter(|_| !self.output.allows_text());
+    ) -> Result<Vec<Option<Slot>>, BoxError> {
         let read = |call: &ToolCallPart| {
-            let schema = schema.filter(|_| call.tool_name == OUTPUT_TOOL)?;
-            if early && output.is_some() {
-                return Some(Slot::Answered(OUTPUT_SKIPPED.into()));
+            if !self.is_output_call(call) {
+                return Ok(None);
             }
-            Some(match schema.read_args(&call.args) {
-                Ok(_) if output.is_some() => Slot::Answered(OUTPUT_NOT_FINAL.into()),
-                Ok(value) => {
+            if early && output.is_some() {
+                return Ok(Some(Slot::Answered(OUTPUT_SKIPPED.into())));
+            }
+            Ok(Some(match self.read_output(&call.args, Source::Call)? {
+                Reading::Value(_) if output.is_some() => Slot::Answered(OUTPUT_NOT_FINAL.into()),
+                Reading::Value(value) => {
                     *output = Some(Output::Json(value));
                     Slot::Output
                 }
-                Err(errors) => Slot::Rejected(errors_json(&errors), RetryCause::ValidationError),
-            })
+                Reading::Wrong(Feedback::Errors(errors), cause) => {
+                    Slot::Rejected(errors_json(&errors), cause)
+                }
+                Reading::Wrong(Feedback::Text(text), cause) => Slot::Rejected(text.into(), cause),
+            }))
         };
         calls.iter().map(read).collect()
     }
 
-    fn plan_function(&self, call: &ToolCallPart) -> Result<PlannedCall, (Value, RetryCause)> {
+    fn plan_function(&self, call: &ToolCallPart) -> Result<PlannedCall, Rejection> {
         let Some(tool) = self.tools.get(&call.tool_name) else {
-            return Err((self.unknown_tool(&call.tool_name).into(), RetryCause::UnknownTool));
+            let text = self.unknown_tool(&call.tool_name);
+            return Err(Rejection::Call(text.into(), RetryCause::UnknownTool));
         };
         if self.executed.contains(&call.tool_call_id) {
             let id = shortened(&call.tool_call_id);
-            return Err((used_before(&id).into(), RetryCause::ModelRetry));
+            return Err(Rejection::Call(used_before(&id).into(), RetryCause::ModelRetry));
         }
-        let rejected =
-            |errors: Vec<ValidationError>| (errors_json(&errors), RetryCause::ValidationError);
-        let args = call.args.parse().map_err(|error| {
-            rejected(vec![ValidationError::invalid_json(&call.args.to_text(), &error)])
-        })?;
-        let args = tool
-            .validate(args)
-            .map_err(|errors| rejected(errors.into_iter().map(Into::into).collect()))?;
+        let args = self.valid_args(tool, call)?;
         let retry = self.tool_retries.get(&call.tool_name).copied().unwrap_or(0);
         Ok(PlannedCall { call: call.clone(), tool: tool.clone(), args, retry })
+    }
+
+    /// The arguments of a call, with the hooks around their validation.
+    fn valid_args(&self, tool: &Tool, call: &ToolCallPart) -> Result<ValidArgs, Rejection> {
+        if self.hooks.is_empty() {
+            return read_args(tool, &call.args).map_err(|errors| Rejection::errors(&errors));
+        }
+        let context = self.context();
+        let mut seen = call.clone();
+        for hook in self.hooks.iter() {
+            hook.before_tool_validate(&context, &mut seen)?;
+        }
+        match read_args(tool, &seen.args) {
+            Ok(args) => {
+                for hook in self.hooks.iter().rev() {
+                    hook.after_tool_validate(&context, &seen)?;
+                }
+                Ok(args)
+            }
+            Err(mut errors) => {
+                for hook in self.hooks.iter().rev() {
+                    hook.on_tool_validate_error(&context, &seen, &mut errors)?;
+                }
+                Err(Rejection::errors(&errors))
+            }
+        }
     }
 
     fn unknown_tool(&self, name: &str) -> String {
@@ -416,6 +480,10 @@ impl Run {
                 CallOutcome::NotStarted => ToolReturnPart::interrupted(call, NOT_STARTED, now),
                 CallOutcome::Failed(source) => {
                     error = error.or(Some(RunError::Tool { tool: tool(), source }));
+                    continue;
+                }
+                CallOutcome::Aborted(source) => {
+                    error = error.or(Some(RunError::Hook(source)));
                     continue;
                 }
                 CallOutcome::Panicked(message) => {

@@ -5,13 +5,15 @@
 //! next action, until [`Action::Finish`].
 //!
 //! ```text
-//!            ┌──────────────────────────── retry, tool results, injected content ─┐
-//! begin ─► Prepare ─► CallModel ─► (reply) ─┬─► CallTools ─► (results) ─┬─────────┘
-//!                                           └─► Settle ◄────────────────┘
-//!                                                 └─► Finish
+//!         ┌───────────────────────────────────── retry, tool results, injected content ─┐
+//! begin ─►Enter ─► Prepare ─► CallModel ─► Enter ─┬─► CallTools ─► (results) ─┬─────────┘
+//!                                                 └─► Settle ◄────────────────┘
+//!                                                       └─► Finish
 //! ```
 
 mod batch;
+mod node;
+mod output;
 mod reply;
 mod spec;
 mod tools;
@@ -23,11 +25,13 @@ use akgentic_core::wire::Timestamp;
 use akgentic_tool_core::ToolDefinition;
 
 pub use batch::{CallOutcome, PlannedCall, ToolBatch, ToolsReport};
+pub use node::Node;
 pub use spec::{RunOptions, RunSpec, Stamps};
 pub use tools::ToolSet;
 
 use crate::error::{ModelError, RunError};
 use crate::history::{History, Outgoing};
+use crate::hook::{Hooks, RunContext};
 use crate::message::{MessageState, ModelMessage, ModelRequest, ModelResponse};
 use crate::model::{ModelInput, ModelSettings, OutputRequest};
 use crate::output::Output;
@@ -35,11 +39,14 @@ use crate::part::{RequestPart, SystemPromptPart, UserPromptPart};
 use crate::queue::{Queued, RunQueue};
 use crate::usage::Usage;
 use batch::Pending;
+use reply::Reply;
 
 /// What happened since the last action.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "one event exists at a time")]
 pub enum Event {
+    /// The next stage may begin; answers [`Action::Enter`].
+    Entered,
     /// The model step is prepared; answers [`Action::Prepare`].
     Prepared,
     /// The model answered, or failed; answers [`Action::CallModel`].
@@ -55,6 +62,8 @@ pub enum Event {
 /// What is to be done next.
 #[derive(Debug)]
 pub enum Action {
+    /// A stage begins.
+    Enter(Node),
     /// A request is about to be made: hooks may look at [`Run::step`] and change it.
     Prepare,
     /// Ask the model.
@@ -77,9 +86,8 @@ pub struct ModelStep {
 }
 
 /// One run of the loop.
-#[derive(Debug)]
 pub struct Run {
-    id: String,
+    id: Arc<str>,
     conversation_id: String,
     outgoing: Outgoing,
     added: Vec<Arc<ModelMessage>>,
@@ -98,10 +106,15 @@ pub struct Run {
     options: RunOptions,
     stamps: Stamps,
     system_prompts: Vec<(String, String)>,
+    hooks: Hooks,
 }
 
 #[derive(Debug)]
 enum Phase {
+    /// A model step is about to begin.
+    Step,
+    /// A reply is about to be looked at.
+    Reply(Reply),
     Prepare,
     Model,
     Tools(Pending),
@@ -117,7 +130,7 @@ impl Run {
         let conversation_id = latest.map_or_else(|| (spec.stamps.id)().to_string(), str::to_owned);
         let first = spec.history.is_empty();
         let mut run = Self {
-            id: (spec.stamps.id)().to_string(),
+            id: (spec.stamps.id)().to_string().into(),
             conversation_id,
             outgoing: Outgoing::new(&spec.history, now),
             added: Vec::new(),
@@ -135,6 +148,7 @@ impl Run {
             options: spec.options,
             stamps: spec.stamps,
             system_prompts: spec.system_prompts,
+            hooks: spec.hooks,
         };
         let mut parts = Vec::new();
         if first {
@@ -161,15 +175,27 @@ impl Run {
     /// An event that does not answer the last action ends the run.
     pub fn next(&mut self, event: Event) -> Action {
         match (std::mem::replace(&mut self.phase, Phase::Ended), event) {
+            (Phase::Step, Event::Failed(error @ RunError::Hook(_))) if self.steps == 0 => {
+                // refused before it had begun: the prompt was not stored and never is
+                self.added.truncate(self.taken);
+                self.end(Err(error))
+            }
             (_, Event::Failed(error)) => self.end(Err(error)),
+            (Phase::Step, Event::Entered) => self.begin_step(),
+            (Phase::Reply(reply), Event::Entered) => self.read_reply(reply),
             (Phase::Prepare, Event::Prepared) => self.call_model(),
             (Phase::Model, Event::Replied(Ok(response))) => self.on_response(response),
             (Phase::Model, Event::Replied(Err(error))) => self.end(Err(error.into())),
             (Phase::Tools(pending), Event::ToolsDone(report)) => self.on_tools(pending, report),
             (Phase::Settle, Event::Settled(output)) => self.on_settled(output),
-            (_, Event::Prepared | Event::Replied(_) | Event::ToolsDone(_) | Event::Settled(_)) => {
-                self.end(Err(RunError::Usage("the event does not answer the action".to_owned())))
-            }
+            (
+                _,
+                Event::Entered
+                | Event::Prepared
+                | Event::Replied(_)
+                | Event::ToolsDone(_)
+                | Event::Settled(_),
+            ) => self.end(Err(RunError::Usage("the event does not answer the action".to_owned()))),
         }
     }
 
@@ -196,6 +222,22 @@ impl Run {
     /// What is sent: the cleaned conversation so far.
     pub fn outgoing(&self) -> &History {
         self.outgoing.messages()
+    }
+
+    /// The hooks of the run, in the order they run on the way in.
+    pub fn hooks(&self) -> &Hooks {
+        &self.hooks
+    }
+
+    /// What hooks know about the run.
+    pub fn context(&self) -> RunContext {
+        RunContext {
+            run_id: Arc::clone(&self.id),
+            usage: self.usage,
+            steps: self.steps,
+            messages: self.outgoing.messages().clone(),
+            queue: self.queue.clone(),
+        }
     }
 
     /// The next model request, for hooks.
@@ -232,6 +274,11 @@ impl Run {
     }
 
     fn enter_model_step(&mut self) -> Action {
+        self.phase = Phase::Step;
+        Action::Enter(Node::ModelRequest)
+    }
+
+    fn begin_step(&mut self) -> Action {
         if let Err(breach) = self.options.limits.check_request(&self.usage) {
             return self.end(Err(RunError::RunUsageLimit(breach)));
         }
@@ -286,7 +333,7 @@ impl Run {
         self.add(ModelRequest {
             parts,
             timestamp: Some((self.stamps.now)()),
-            run_id: Some(self.id.clone()),
+            run_id: Some(self.id.to_string()),
             conversation_id: Some(self.conversation_id.clone()),
             state,
             ..ModelRequest::default()
@@ -344,5 +391,16 @@ impl Run {
 
     fn now(&self) -> Timestamp {
         (self.stamps.now)()
+    }
+}
+
+impl std::fmt::Debug for Run {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Run")
+            .field("id", &self.id)
+            .field("phase", &self.phase)
+            .field("steps", &self.steps)
+            .field("usage", &self.usage)
+            .finish_non_exhaustive()
     }
 }

@@ -2,13 +2,22 @@
 
 use uuid::Uuid;
 
-use super::{Action, Run};
+use super::output::{Reading, Source};
+use super::{Action, Node, Phase, Run};
 use crate::config::EndStrategy;
-use crate::error::{RunError, UnexpectedBehavior};
+use crate::error::{BoxError, RunError, UnexpectedBehavior};
 use crate::feedback::{Feedback, RetryCause, RetryInfo};
 use crate::message::{FinishReason, MessageState, ModelResponse};
 use crate::output::{Output, OutputMode};
-use crate::part::{RequestPart, ResponsePart, RetryFeedbackPart, ToolCallPart};
+use crate::part::{RequestPart, ResponsePart, RetryFeedbackPart, ToolArgs, ToolCallPart};
+
+/// What a reply holds.
+#[derive(Debug)]
+pub(super) struct Reply {
+    text: String,
+    calls: Vec<ToolCallPart>,
+    finish_reason: Option<FinishReason>,
+}
 
 impl Run {
     pub(super) fn on_response(&mut self, mut response: ModelResponse) -> Action {
@@ -18,33 +27,42 @@ impl Run {
         if within_limits.is_err() {
             response.state = MessageState::Interrupted;
         }
-        let text = response.text();
-        let calls: Vec<ToolCallPart> = response.tool_calls().cloned().collect();
-        let finish_reason = response.finish_reason;
+        let reply = Reply {
+            text: response.text(),
+            calls: response.tool_calls().cloned().collect(),
+            finish_reason: response.finish_reason,
+        };
         self.add(response);
         if let Err(breach) = within_limits {
             return self.end(Err(RunError::RunUsageLimit(breach)));
         }
+        self.phase = Phase::Reply(reply);
+        Action::Enter(Node::CallTools)
+    }
+
+    pub(super) fn read_reply(&mut self, reply: Reply) -> Action {
+        let Reply { text, calls, finish_reason } = reply;
         if !calls.is_empty() {
-            let output = self.output_beside_calls(&text);
-            return self.plan_calls(calls, output);
+            return match self.output_beside_calls(&text) {
+                Ok(output) => self.plan_calls(calls, output),
+                Err(error) => self.end(Err(RunError::Hook(error))),
+            };
         }
         if text.is_empty() {
             return self.on_empty_reply(finish_reason);
         }
-        match &self.output.schema {
-            None => self.settle(Output::Text(text)),
-            Some(schema) => match schema.read_text(&text) {
-                Ok(value) => self.settle(Output::Json(value)),
-                Err(errors) => {
-                    self.retry_output(Feedback::Errors(errors), RetryCause::ValidationError)
-                }
-            },
+        if self.output.schema.is_none() {
+            return self.settle(Output::Text(text));
+        }
+        match self.read_output(&ToolArgs::Text(text), Source::Text) {
+            Ok(Reading::Value(value)) => self.settle(Output::Json(value)),
+            Ok(Reading::Wrong(feedback, cause)) => self.retry_output(feedback, cause),
+            Err(error) => self.end(Err(RunError::Hook(error))),
         }
     }
 
     fn stamp(&self, response: &mut ModelResponse) {
-        response.run_id = Some(self.id.clone());
+        response.run_id = Some(self.id.to_string());
         response.conversation_id = Some(self.conversation_id.clone());
         response.timestamp.get_or_insert_with(|| self.now());
         for part in &mut response.parts {
@@ -57,13 +75,15 @@ impl Run {
     }
 
     /// With the early strategy a valid native output wins over the calls beside it.
-    fn output_beside_calls(&self, text: &str) -> Option<Output> {
+    fn output_beside_calls(&self, text: &str) -> Result<Option<Output>, BoxError> {
         let early = self.options.end_strategy == EndStrategy::Early;
-        let schema = self.output.schema.as_ref().filter(|_| early)?;
-        if self.output.mode != OutputMode::Native || text.is_empty() {
-            return None;
+        if !early || self.output.mode != OutputMode::Native || text.is_empty() {
+            return Ok(None);
         }
-        schema.read_text(text).ok().map(Output::Json)
+        Ok(match self.read_output(&ToolArgs::Text(text.to_owned()), Source::Text)? {
+            Reading::Value(value) => Some(Output::Json(value)),
+            Reading::Wrong(..) => None,
+        })
     }
 
     fn on_empty_reply(&mut self, finish_reason: Option<FinishReason>) -> Action {

@@ -10,11 +10,12 @@ use uuid::Uuid;
 use super::ToolSet;
 use crate::config::{EndStrategy, RunUsageLimits};
 use crate::content::UserContent;
+use crate::hook::Hooks;
 use crate::message::ModelMessage;
 use crate::model::{ModelSettings, OutputRequest};
 
 /// What a run is started with.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct RunSpec {
     /// The conversation so far, as it is stored.
     pub history: Vec<Arc<ModelMessage>>,
@@ -26,10 +27,21 @@ pub struct RunSpec {
     pub tools: Arc<ToolSet>,
     /// What the run is to produce.
     pub output: OutputRequest,
+    /// Code around its steps, outermost first.
+    pub hooks: Hooks,
     /// How it goes.
     pub options: RunOptions,
     /// Where times and ids come from.
     pub stamps: Stamps,
+}
+
+impl fmt::Debug for RunSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunSpec")
+            .field("history", &self.history.len())
+            .field("prompt", &self.prompt)
+            .finish_non_exhaustive()
+    }
 }
 
 /// How a run goes.

@@ -7,6 +7,7 @@ mod compacting;
 mod costs;
 mod deadlines;
 mod history;
+mod hooking;
 mod invariants;
 mod models;
 mod running;

@@ -110,8 +110,8 @@ impl Hook for Noisy {
         }
         self.note("after_tool")
     }
-    fn at_end<'a>(&'a self, _: &'a RunContext, _: &'a mut Output) -> HookFuture<'a> {
-        self.note("at_end")
+    fn after_output<'a>(&'a self, _: &'a RunContext, _: &'a mut Output) -> HookFuture<'a> {
+        self.note("after_output")
     }
 }
 
@@ -143,8 +143,8 @@ async fn hooks_go_in_in_order_and_out_in_reverse() {
             "B before_model_request",
             "B after_model_response",
             "A after_model_response",
-            "B at_end",
-            "A at_end",
+            "B after_output",
+            "A after_output",
         ]
     );
     let answers = returns(&agent.context().messages()[2]);

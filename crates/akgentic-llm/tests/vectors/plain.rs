@@ -179,3 +179,36 @@ pub(crate) fn tool_args(case: &Value) -> Result<(), String> {
         .collect();
     same(&case["expect"]["errors"], &json!(errors))
 }
+
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct Envelope {
+    #[serde(default)]
+    items: Vec<Item>,
+    #[serde(default)]
+    note: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct Item {
+    to: String,
+    #[serde(default)]
+    body: String,
+}
+
+impl Mergeable for Envelope {
+    fn merge(pieces: Vec<Self>) -> Option<Self> {
+        let mut merged = Self { items: Vec::new(), note: None };
+        for piece in pieces {
+            merged.items.extend(piece.items);
+            merged.note = piece.note.filter(|note| !note.is_empty()).or(merged.note);
+        }
+        Some(merged)
+    }
+}
+
+pub(crate) fn merge_outputs(case: &Value) -> Result<(), String> {
+    let output = OutputSpec::mergeable::<Envelope>();
+    let merged = output.schema().unwrap().merged(case["input"]["text"].as_str().unwrap());
+    let merged = merged.map_or(Value::Null, |merged| serde_json::from_str(&merged).unwrap());
+    same(&case["expect"]["merged"], &merged)
+}

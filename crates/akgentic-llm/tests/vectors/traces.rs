@@ -3,7 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex};
 
-use akgentic_llm::run::ModelStep;
+use akgentic_llm::run::{ModelStep, Node};
 use akgentic_llm::*;
 use futures_util::future::FutureExt as _;
 use serde_json::{Value, json};
@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent_world::{output_json, output_spec, reply, tool};
 use crate::compare::{compact, same};
 use crate::notation::{compacted, short_event};
+use crate::recorder::Recorder;
 
 #[derive(Default)]
 struct Seen {
@@ -62,6 +63,7 @@ async fn play_async(case: &Value) -> Result<Value, String> {
     let input = &case["input"];
     let seen: Arc<Mutex<Seen>> = Arc::default();
     let log: Arc<Mutex<Vec<String>>> = Arc::default();
+    let hooks: Arc<Mutex<Vec<String>>> = Arc::default();
     let config = input.get("config").cloned().unwrap_or(json!({}));
     let names: Vec<&str> = input
         .get("tools")
@@ -102,8 +104,12 @@ async fn play_async(case: &Value) -> Result<Value, String> {
         builder = builder.recovery(|_| None);
     }
     for capability in input.get("capabilities").and_then(Value::as_array).unwrap_or(&Vec::new()) {
-        builder =
-            builder.hook(Enqueuer { plan: capability["enqueue"].clone(), fired: Mutex::default() });
+        builder = if capability.get("enqueue").is_some() {
+            let plan = capability["enqueue"].clone();
+            builder.hook(Enqueuer { plan, fired: Mutex::default() })
+        } else {
+            builder.hook(Recorder::new(capability, &hooks))
+        };
     }
     let mut agent = builder.build().unwrap();
     let shared = Arc::clone(&seen);
@@ -158,6 +164,7 @@ async fn play_async(case: &Value) -> Result<Value, String> {
         "history": as_json_returns(compacted(history)),
         "events": seen.events,
         "tool_log": *log.lock().unwrap(),
+        "hooks": *hooks.lock().unwrap(),
         "budget": {
             "run_count": agent.runs(),
             "input_tokens": usage.input_tokens,
@@ -289,7 +296,16 @@ impl Enqueuer {
 impl Hook for Enqueuer {
     fn before_run<'a>(&'a self, run: &'a RunContext) -> HookFuture<'a> {
         self.fire("before_run", run);
+        async { Ok(()) }.boxed()
+    }
+
+    fn before_node<'a>(&'a self, run: &'a RunContext, _: Node) -> HookFuture<'a> {
         self.fire("before_node_run", run);
+        async { Ok(()) }.boxed()
+    }
+
+    fn after_node<'a>(&'a self, run: &'a RunContext, _: Node, _: Node) -> HookFuture<'a> {
+        self.fire("after_node_run", run);
         async { Ok(()) }.boxed()
     }
 
@@ -316,7 +332,7 @@ impl Hook for Enqueuer {
         async { Ok(()) }.boxed()
     }
 
-    fn at_end<'a>(&'a self, run: &'a RunContext, _: &'a mut Output) -> HookFuture<'a> {
+    fn after_output<'a>(&'a self, run: &'a RunContext, _: &'a mut Output) -> HookFuture<'a> {
         self.fire("after_output_process", run);
         async { Ok(()) }.boxed()
     }
