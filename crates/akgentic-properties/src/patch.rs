@@ -112,13 +112,20 @@ fn written_hunk(hunk: &Hunk) -> String {
 
 /// The lines of a text after hunks that stand where they say, by replacing ranges from the last one on.
 fn replaced<'t>(text: &'t str, hunks: &'t [Hunk]) -> Vec<&'t str> {
+    let number = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
     let mut all = lines(text);
-    let mut in_order: Vec<&Hunk> = hunks.iter().collect();
-    in_order.sort_by_key(|hunk| (hunk.old_start, hunk.old_count));
-    for hunk in in_order.into_iter().rev() {
-        let number = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
-        let start = number(hunk.old_start) - usize::from(hunk.old_count > 0);
-        all.splice(start..start + number(hunk.old_count), hunk.new_lines());
+    let mut placed: Vec<(usize, usize, &Hunk)> = hunks
+        .iter()
+        .map(|hunk| {
+            let (start, count) = (number(hunk.old_start), number(hunk.old_count));
+            // With no lines of its own a hunk goes behind the line it names.
+            let start = start - usize::from(count > 0);
+            (start, start + count, hunk)
+        })
+        .collect();
+    placed.sort_by_key(|(start, end, _)| (*start, *end));
+    for (start, end, hunk) in placed.into_iter().rev() {
+        all.splice(start..end, hunk.new_lines());
     }
     all
 }
