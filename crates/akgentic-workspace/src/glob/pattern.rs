@@ -95,14 +95,16 @@ fn with_own_stars(pattern: &str) -> String {
             continue;
         }
         parts.push("**".to_owned());
-        // More stars than one say within a name what one says.
+        // However many stars there are, they say what two say; in a name, what one says.
+        if part.bytes().all(|byte| byte == b'*') {
+            parts.push("**".to_owned());
+            continue;
+        }
         let mut rest = part.to_owned();
         while rest.contains("**") {
             rest = rest.replace("**", "*");
         }
-        if rest != "*" {
-            parts.push(rest);
-        }
+        parts.push(rest);
     }
     parts.join("/")
 }

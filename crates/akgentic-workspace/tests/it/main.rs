@@ -31,6 +31,8 @@ mod mentions;
 #[cfg(test)]
 mod patching;
 #[cfg(test)]
+mod promises;
+#[cfg(test)]
 mod reading;
 #[cfg(test)]
 mod ripgrep;
