@@ -5,7 +5,6 @@ use std::io::Cursor;
 use fast_image_resize::images::{Image, ImageRef};
 use fast_image_resize::{PixelType, ResizeOptions, Resizer};
 use image::codecs::gif::GifEncoder;
-use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::PngEncoder;
 use image::codecs::webp::WebPEncoder;
 use image::metadata::Orientation;
@@ -177,7 +176,7 @@ fn shrink(
             upright = true;
         }
         let encoded = encode(&picture, header.format, limits.bytes);
-        if let Some(done) = encoded.map_err(|error| broken(error.to_string()))? {
+        if let Some(done) = encoded.map_err(broken)? {
             return Ok(done);
         }
         (width, height) = ((width * 3 / 4).max(1), (height * 3 / 4).max(1));
@@ -227,24 +226,11 @@ fn encode(
     picture: &DynamicImage,
     format: ImageFormat,
     most: usize,
-) -> image::ImageResult<Option<(ImageFormat, Vec<u8>)>> {
-    let format = if format == ImageFormat::Bmp { ImageFormat::Png } else { format };
-    let (bytes, color) = (picture.as_bytes(), picture.color().into());
-    let (width, height) = (picture.width(), picture.height());
-    let mut out = Vec::new();
-    match format {
-        ImageFormat::Png | ImageFormat::Bmp => {
-            PngEncoder::new(&mut out).write_image(bytes, width, height, color)?;
-        }
-        ImageFormat::Gif => {
-            let frame = image::Frame::new(picture.to_rgba8());
-            GifEncoder::new_with_speed(&mut out, 10).encode_frame(frame)?;
-        }
-        ImageFormat::Webp => {
-            WebPEncoder::new_lossless(&mut out).write_image(bytes, width, height, color)?;
-        }
-        ImageFormat::Jpeg => return encode_jpeg(picture, most),
+) -> Result<Option<(ImageFormat, Vec<u8>)>, String> {
+    if format == ImageFormat::Jpeg {
+        return encode_jpeg(picture, most);
     }
+    let (format, out) = encode_exactly(picture, format).map_err(|error| error.to_string())?;
     if out.len() <= most {
         return Ok(Some((format, out)));
     }
@@ -252,26 +238,51 @@ fn encode(
     if picture.color().has_alpha() { Ok(None) } else { encode_jpeg(picture, most) }
 }
 
+/// Encodes in a format that loses no more than GIF does.
+fn encode_exactly(
+    picture: &DynamicImage,
+    format: ImageFormat,
+) -> image::ImageResult<(ImageFormat, Vec<u8>)> {
+    let (bytes, color) = (picture.as_bytes(), picture.color().into());
+    let (width, height) = (picture.width(), picture.height());
+    let mut out = Vec::new();
+    match format {
+        ImageFormat::Gif => {
+            let frame = image::Frame::new(picture.to_rgba8());
+            GifEncoder::new_with_speed(&mut out, 10).encode_frame(frame)?;
+            Ok((format, out))
+        }
+        ImageFormat::Webp => {
+            WebPEncoder::new_lossless(&mut out).write_image(bytes, width, height, color)?;
+            Ok((format, out))
+        }
+        ImageFormat::Png | ImageFormat::Bmp | ImageFormat::Jpeg => {
+            PngEncoder::new(&mut out).write_image(bytes, width, height, color)?;
+            Ok((ImageFormat::Png, out))
+        }
+    }
+}
+
 fn encode_jpeg(
     picture: &DynamicImage,
     most: usize,
-) -> image::ImageResult<Option<(ImageFormat, Vec<u8>)>> {
+) -> Result<Option<(ImageFormat, Vec<u8>)>, String> {
     let converted;
-    let picture = match picture.color() {
-        ColorType::L8 | ColorType::Rgb8 => picture,
+    let (picture, color) = match picture.color() {
+        ColorType::L8 => (picture, jpeg_encoder::ColorType::Luma),
+        ColorType::Rgb8 => (picture, jpeg_encoder::ColorType::Rgb),
         _ => {
             converted = DynamicImage::from(picture.to_rgb8());
-            &converted
+            (&converted, jpeg_encoder::ColorType::Rgb)
         }
     };
+    let side = |pixels: u32| u16::try_from(pixels).map_err(|error| error.to_string());
+    let (width, height) = (side(picture.width())?, side(picture.height())?);
     for quality in QUALITIES {
         let mut out = Vec::new();
-        JpegEncoder::new_with_quality(&mut out, quality).write_image(
-            picture.as_bytes(),
-            picture.width(),
-            picture.height(),
-            picture.color().into(),
-        )?;
+        jpeg_encoder::Encoder::new(&mut out, quality)
+            .encode(picture.as_bytes(), width, height, color)
+            .map_err(|error| error.to_string())?;
         if out.len() <= most {
             return Ok(Some((ImageFormat::Jpeg, out)));
         }
