@@ -24,6 +24,8 @@ mod compare;
 mod config;
 #[path = "vectors/context.rs"]
 mod context;
+#[path = "vectors/loadtest.rs"]
+mod loadtest;
 #[path = "vectors/models.rs"]
 mod models;
 #[path = "vectors/notation.rs"]
@@ -55,7 +57,9 @@ const CLAIMED: &[(&str, Replay)] = &[
     ("fold_compaction", context::fold_compaction),
     ("history_cleaning", context::history_cleaning),
     ("hook_order", traces::trace),
+    ("http_retry", models::http_retry),
     ("limit_traces", traces::trace),
+    ("loadtest", loadtest::loadtest),
     ("merge_outputs", plain::merge_outputs),
     ("messages_json", plain::messages_json),
     ("model_settings", models::model_settings),
@@ -74,14 +78,8 @@ const CLAIMED: &[(&str, Replay)] = &[
     ("usage_aggregation", prices::usage_aggregation),
 ];
 
-const NOT_YET: &[&str] = &[
-    "http_retry",
-    "loadtest",
-    "mistral_ids",
-    "schema_transform",
-    "wire_requests",
-    "wire_responses",
-];
+const NOT_YET: &[&str] =
+    &["http_retry", "mistral_ids", "schema_transform", "wire_requests", "wire_responses"];
 
 /// Cases of claimed topics that belong to parts this crate does not have yet, or that differ on
 /// purpose.

@@ -9,7 +9,9 @@ mod deadlines;
 mod history;
 mod hooking;
 mod invariants;
+mod load;
 mod models;
+mod recorded;
 mod running;
 mod scenarios;
 
