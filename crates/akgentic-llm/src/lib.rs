@@ -31,6 +31,7 @@ pub mod retry;
 mod roster;
 pub mod run;
 pub mod scenario;
+pub mod schema;
 mod usage;
 
 pub use agent::{Conclusion, ReactAgent, ReactAgentBuilder, Recovery, RunResult};

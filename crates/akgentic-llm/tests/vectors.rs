@@ -36,6 +36,8 @@ mod plain;
 mod prices;
 #[path = "vectors/recorder.rs"]
 mod recorder;
+#[path = "vectors/schemas.rs"]
+mod schemas;
 #[path = "vectors/traces.rs"]
 mod traces;
 
@@ -62,6 +64,7 @@ const CLAIMED: &[(&str, Replay)] = &[
     ("loadtest", loadtest::loadtest),
     ("merge_outputs", plain::merge_outputs),
     ("messages_json", plain::messages_json),
+    ("mistral_ids", schemas::mistral_ids),
     ("model_settings", models::model_settings),
     ("output_text", plain::output_text),
     ("price_table", prices::price_table),
@@ -71,6 +74,7 @@ const CLAIMED: &[(&str, Replay)] = &[
     ("react_traces", traces::trace),
     ("restore_events", context::restore_events),
     ("roster", config::roster),
+    ("schema_transform", schemas::schema_transform),
     ("switch_model", models::switch_model),
     ("system_prompt_hash", plain::system_prompt_hash),
     ("token_estimate", compaction::token_estimate),

@@ -14,6 +14,7 @@ mod models;
 mod recorded;
 mod running;
 mod scenarios;
+mod schemas;
 
 use akgentic_llm::{
     ModelMessage, ModelResponse, RequestPart, ResponsePart, TextPart, ToolCallPart,
