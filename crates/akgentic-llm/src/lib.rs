@@ -16,6 +16,7 @@ mod function_model;
 mod history;
 mod hook;
 mod limits;
+pub mod loadtest;
 mod merge;
 mod message;
 mod model;
@@ -25,9 +26,12 @@ mod pricing;
 mod prompt;
 mod provider;
 mod queue;
+pub mod recording;
+pub mod retry;
 mod roster;
 pub mod run;
 pub mod scenario;
+pub mod schema;
 mod usage;
 
 pub use agent::{Conclusion, ReactAgent, ReactAgentBuilder, Recovery, RunResult};
@@ -69,7 +73,9 @@ pub use pricing::{
     InconsistentCounts, ModelPrices, ModelUsage, PriceTable, PriceTableError, RunUsage,
     TokenCounts, UsageSummary, summarize_usage,
 };
-pub use prompt::{PromptTemplate, SystemPrompts, TemplateError};
+pub use prompt::{
+    JSON_ONLY_PROMPT, PromptTemplate, SystemPrompts, TemplateError, current_date_prompt,
+};
 pub use provider::{AuthHeader, Endpoint, EnvironmentError, Variables};
 pub use queue::{Priority, QueueClosed, Queued, QueuedId, RunQueue};
 pub use roster::{BuildModel, ModelSwitch, ModelSwitchError, RosterFault};

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use akgentic_core::payload;
 use indexmap::IndexMap;
+use jiff::ZonedDateTime;
+use jiff::civil::DateTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -86,6 +88,20 @@ impl PromptTemplate {
     }
 }
 
+/// Tells a model to answer with JSON and nothing around it.
+pub const JSON_ONLY_PROMPT: &str = "Answer with one JSON object and nothing else: no explanation \
+    before or after it, and no code fence around it.";
+
+/// Tells a model the local date and time, to the minute.
+pub fn current_date_prompt() -> String {
+    date_prompt(ZonedDateTime::now().datetime())
+}
+
+fn date_prompt(now: DateTime) -> String {
+    let (hour, minute) = (now.hour(), now.minute());
+    format!("The current date and time is {} {hour:02}:{minute:02}.", now.date())
+}
+
 type Render = dyn Fn() -> Option<String> + Send + Sync;
 
 /// System prompts with the functions that render them, in order.
@@ -119,5 +135,35 @@ impl SystemPrompts {
 impl fmt::Debug for SystemPrompts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.prompts.keys()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_are_told_the_time_to_the_minute() {
+        let prompt = date_prompt(DateTime::constant(2026, 1, 2, 3, 4, 59, 0));
+        assert_eq!(prompt, "The current date and time is 2026-01-02 03:04.");
+        let now = current_date_prompt();
+        assert_eq!(now.len(), prompt.len(), "{now}");
+    }
+
+    #[test]
+    fn the_reminder_asks_for_json_without_a_fence() {
+        assert!(JSON_ONLY_PROMPT.contains("JSON object"));
+        assert!(JSON_ONLY_PROMPT.contains("no code fence"));
+    }
+
+    #[test]
+    fn system_prompts_have_unique_names() {
+        let mut prompts = SystemPrompts::default();
+        prompts.add("a", || Some("x".to_owned())).unwrap();
+        prompts.add("b", || None).unwrap();
+        let error = prompts.add("a", || None).unwrap_err();
+        assert!(error.to_string().contains("named a"), "{error}");
+        let rendered = prompts.render();
+        assert_eq!(rendered, [("a".to_owned(), "x".to_owned()), ("b".to_owned(), String::new())]);
     }
 }

@@ -24,6 +24,8 @@ mod compare;
 mod config;
 #[path = "vectors/context.rs"]
 mod context;
+#[path = "vectors/loadtest.rs"]
+mod loadtest;
 #[path = "vectors/models.rs"]
 mod models;
 #[path = "vectors/notation.rs"]
@@ -34,6 +36,8 @@ mod plain;
 mod prices;
 #[path = "vectors/recorder.rs"]
 mod recorder;
+#[path = "vectors/schemas.rs"]
+mod schemas;
 #[path = "vectors/traces.rs"]
 mod traces;
 
@@ -55,9 +59,12 @@ const CLAIMED: &[(&str, Replay)] = &[
     ("fold_compaction", context::fold_compaction),
     ("history_cleaning", context::history_cleaning),
     ("hook_order", traces::trace),
+    ("http_retry", models::http_retry),
     ("limit_traces", traces::trace),
+    ("loadtest", loadtest::loadtest),
     ("merge_outputs", plain::merge_outputs),
     ("messages_json", plain::messages_json),
+    ("mistral_ids", schemas::mistral_ids),
     ("model_settings", models::model_settings),
     ("output_text", plain::output_text),
     ("price_table", prices::price_table),
@@ -67,6 +74,7 @@ const CLAIMED: &[(&str, Replay)] = &[
     ("react_traces", traces::trace),
     ("restore_events", context::restore_events),
     ("roster", config::roster),
+    ("schema_transform", schemas::schema_transform),
     ("switch_model", models::switch_model),
     ("system_prompt_hash", plain::system_prompt_hash),
     ("token_estimate", compaction::token_estimate),
@@ -74,14 +82,8 @@ const CLAIMED: &[(&str, Replay)] = &[
     ("usage_aggregation", prices::usage_aggregation),
 ];
 
-const NOT_YET: &[&str] = &[
-    "http_retry",
-    "loadtest",
-    "mistral_ids",
-    "schema_transform",
-    "wire_requests",
-    "wire_responses",
-];
+const NOT_YET: &[&str] =
+    &["http_retry", "mistral_ids", "schema_transform", "wire_requests", "wire_responses"];
 
 /// Cases of claimed topics that belong to parts this crate does not have yet, or that differ on
 /// purpose.

@@ -1,7 +1,5 @@
 //! What a reply of the model leads to.
 
-use uuid::Uuid;
-
 use super::output::{Reading, Source};
 use super::{Action, Node, Phase, Run};
 use crate::config::EndStrategy;
@@ -69,7 +67,7 @@ impl Run {
             if let ResponsePart::ToolCall(call) = part
                 && call.tool_call_id.is_empty()
             {
-                call.tool_call_id = format!("pyd_ai_{}", Uuid::new_v4().simple());
+                call.tool_call_id = format!("pyd_ai_{}", (self.stamps.call_id)().simple());
             }
         }
     }

@@ -69,11 +69,17 @@ pub struct Stamps {
     pub now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
     /// A fresh id for a run or a conversation.
     pub id: Arc<dyn Fn() -> Uuid + Send + Sync>,
+    /// A random id for a tool call whose provider gave it none.
+    pub call_id: Arc<dyn Fn() -> Uuid + Send + Sync>,
 }
 
 impl Default for Stamps {
     fn default() -> Self {
-        Self { now: Arc::new(Timestamp::now), id: Arc::new(Uuid::now_v7) }
+        Self {
+            now: Arc::new(Timestamp::now),
+            id: Arc::new(Uuid::now_v7),
+            call_id: Arc::new(Uuid::new_v4),
+        }
     }
 }
 

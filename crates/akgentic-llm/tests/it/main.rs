@@ -9,9 +9,12 @@ mod deadlines;
 mod history;
 mod hooking;
 mod invariants;
+mod load;
 mod models;
+mod recorded;
 mod running;
 mod scenarios;
+mod schemas;
 
 use akgentic_llm::{
     ModelMessage, ModelResponse, RequestPart, ResponsePart, TextPart, ToolCallPart,

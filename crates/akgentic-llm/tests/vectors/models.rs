@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
 
+use akgentic_llm::retry::*;
 use akgentic_llm::*;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -216,6 +218,120 @@ pub(crate) fn fallback_chain(case: &Value) -> Result<(), String> {
     };
     found["models_asked"] = json!(world.lock().unwrap().asked);
     same(&case["expect"], &found)
+}
+
+#[derive(Debug)]
+struct Reply(Value);
+
+impl Answer for Reply {
+    fn status(&self) -> u16 {
+        u16::try_from(self.0["status"].as_u64().unwrap()).unwrap()
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        self.0["headers"].get(name).and_then(Value::as_str)
+    }
+
+    fn body(&self) -> &[u8] {
+        self.0["text"].as_str().unwrap().as_bytes()
+    }
+}
+
+fn failure(name: &str) -> TransportFailure {
+    match name {
+        "ConnectTimeout" => TransportFailure::ConnectTimeout,
+        "ReadTimeout" => TransportFailure::ReadTimeout,
+        "WriteTimeout" => TransportFailure::WriteTimeout,
+        "PoolTimeout" => TransportFailure::PoolTimeout,
+        "ConnectError" => TransportFailure::Connect,
+        "ReadError" => TransportFailure::Read,
+        "WriteError" => TransportFailure::Write,
+        "CloseError" => TransportFailure::Close,
+        "ProxyError" => TransportFailure::Proxy,
+        "RemoteProtocolError" => TransportFailure::RemoteProtocol,
+        "LocalProtocolError" => TransportFailure::LocalProtocol,
+        "UnsupportedProtocol" => TransportFailure::UnsupportedProtocol,
+        other => panic!("unknown failure {other}"),
+    }
+}
+
+/// The policy itself says how long a wait may be; running it, with the longest random waits,
+/// shows attempts and the time they take.
+pub(crate) fn http_retry(case: &Value) -> Result<(), String> {
+    let input = &case["input"];
+    let mut policy = RetryPolicy::from(&HttpClientConfig {
+        max_retries: u32::try_from(input["attempts_allowed"].as_u64().unwrap()).unwrap(),
+        ..HttpClientConfig::default()
+    });
+    policy.deadline = None;
+    if let Some(cap) = input.get("retry_after_cap_s").and_then(Value::as_f64) {
+        policy.retry_after_max = Duration::from_secs_f64(cap);
+    }
+    let mut replies: VecDeque<Result<Reply, TransportFailure>> = VecDeque::new();
+    for reply in input["server"].as_array().unwrap() {
+        replies.push_back(if let Some(name) = reply.as_str() {
+            Err(failure(name))
+        } else {
+            let mut reply = reply.clone();
+            reply["text"] = match &reply["body"] {
+                Value::String(text) => json!(text),
+                body => json!(body.to_string()),
+            };
+            Ok(Reply(reply))
+        });
+    }
+    let mut waits = Vec::new();
+    for (made, reply) in (1..).zip(&replies) {
+        let attempt = match reply {
+            Ok(reply) => Attempt::Answered(reply),
+            Err(failure) => Attempt::Failed(*failure),
+        };
+        match policy.after(made, &attempt, Duration::ZERO, SystemTime::now()) {
+            Verdict::Done => break,
+            Verdict::Retry(Wait::Exactly(wait)) => {
+                waits.push(json!({"exactly": wait.as_secs_f64()}));
+            }
+            Verdict::Retry(Wait::UpTo(wait)) => {
+                waits.push(json!({"jitter_up_to": wait.as_secs_f64()}));
+            }
+        }
+    }
+    let expect = &case["expect"];
+    same(&expect["waits"], &json!(waits))?;
+    let total: f64 = waits
+        .iter()
+        .map(|wait| wait.as_object().unwrap().values().next().unwrap().as_f64().unwrap())
+        .sum();
+
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    let (result, attempts, took) = runtime.block_on(async {
+        let mut attempts = 0;
+        let started = tokio::time::Instant::now();
+        let attempt = || {
+            attempts += 1;
+            std::future::ready(replies.pop_front().unwrap())
+        };
+        let result = policy.run(|| 1.0, attempt).await;
+        (result, attempts, started.elapsed().as_secs_f64())
+    });
+    same(&expect["attempts"], &json!(attempts))?;
+    if (took - total).abs() > 0.1 {
+        return Err(format!("waited {took} s instead of {total} s"));
+    }
+    match result {
+        Ok(reply) => {
+            same(&expect["status"], &json!(reply.status()))?;
+            same(&expect["body_readable"], &json!(!reply.body().is_empty()))
+        }
+        Err(found) => {
+            let expected = failure(expect["raised"].as_str().unwrap());
+            same(&json!(format!("{expected:?}")), &json!(format!("{found:?}")))
+        }
+    }
 }
 
 /// The reference's name for a kind.
