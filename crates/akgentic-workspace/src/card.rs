@@ -16,7 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::actor::{OwnedTree, WorkspaceActor};
 use crate::cache::ContentCache;
 use crate::filesystem::Filesystem;
-use crate::location::check_name;
+use crate::location::{check_name, check_unreserved};
 use crate::models::WorkspaceConfig;
 use crate::params::{
     ExpandMediaRefs, WorkspaceDelete, WorkspaceEdit, WorkspaceExec, WorkspaceGlob, WorkspaceGrep,
@@ -143,8 +143,9 @@ impl WorkspaceTool {
     fn config(&self, observer: &Observer) -> Result<WorkspaceConfig, BindError> {
         let name = self.workspace_name(observer)?;
         if self.root.is_none() {
-            // Some names are those of journals, or mean something to a sandbox.
+            // Some names mean something to a sandbox, some stand for what is kept beside a workspace.
             check_workspace_name(&name).map_err(said)?;
+            check_unreserved(&name).map_err(said)?;
         }
         let mut config = WorkspaceConfig::of(&name);
         config.root.clone_from(&self.root);

@@ -40,6 +40,30 @@ pub fn check_name(name: &str) -> Result<(), WorkspaceNameError> {
     if fits && !name.contains('\0') { Ok(()) } else { Err(WorkspaceNameError(name.to_owned())) }
 }
 
+/// Endings of folders that are kept beside a workspace: its journal, what was made of its files, what
+/// its commands wrote.
+const KEPT_BESIDE: [&str; 3] = [".git", ".cache", ".runs"];
+
+/// Refuses a name that another workspace may need for what it keeps.
+pub(crate) fn check_unreserved(name: &str) -> Result<(), ReservedName> {
+    let is_kept = |part: Component<'_>| {
+        let part = part.as_os_str().to_string_lossy().to_ascii_lowercase();
+        KEPT_BESIDE.iter().any(|ending| part.ends_with(ending))
+    };
+    if Path::new(name).components().any(is_kept) {
+        return Err(ReservedName(name.to_owned()));
+    }
+    Ok(())
+}
+
+/// A workspace name that stands for what is kept beside a workspace.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} is no workspace name: what ends in .git, .cache or .runs is kept beside a workspace; choose \
+     another name"
+)]
+pub(crate) struct ReservedName(String);
+
 /// A workspace name that would place its root somewhere else.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(

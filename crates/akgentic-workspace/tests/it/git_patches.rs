@@ -18,6 +18,7 @@ use crate::patching::{git, has_git, pairs};
 struct Tally {
     same: usize,
     only_git: usize,
+    elsewhere: usize,
     neither: usize,
 }
 
@@ -48,12 +49,26 @@ fn compare(folder: &Path, before: &str, patch: &str, tally: &mut Tally) -> Resul
         (Some(_), Err(reason)) if reason.contains(" places") || reason.contains("not there") => {
             tally.only_git += 1;
         }
+        // Of several places git takes the one nearest to the line in the header; we move with the
+        // hunk before, as `patch` does.
+        (Some(_), Ok(_)) if is_ambiguous(before, patch) => tally.elsewhere += 1,
         (None, _) => tally.neither += 1,
         (git, ours) => {
             return Err(format!("git: {git:?}\nours: {ours:?}\non {before:?} by\n{patch}"));
         }
     }
     Ok(())
+}
+
+/// Whether the lines of some hunk stand in the text more than once.
+fn is_ambiguous(before: &str, patch: &str) -> bool {
+    let hunks = parse_patch(patch).expect("a patch").sections.into_iter().flat_map(|one| one.hunks);
+    let lines: Vec<&str> = before.lines().collect();
+    hunks.into_iter().any(|hunk| {
+        let old = hunk.lines.iter().filter(|line| !line.starts_with('+'));
+        let old: Vec<&str> = old.map(|line| line.get(1..).unwrap_or_default()).collect();
+        !old.is_empty() && lines.windows(old.len()).filter(|window| *window == old).count() > 1
+    })
 }
 
 /// Whether git takes the hunks where their lines stand. Without context it goes by line numbers alone,

@@ -1,5 +1,6 @@
 //! The tools as a model meets them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use akgentic_core::wire::Record as _;
@@ -7,6 +8,7 @@ use akgentic_tool_core::{
     AnyCard, BoundTools, CallStopped, Capability, Channel, Exposure, Observer, Offers, ToolCall,
     ToolCard as _, ToolError, ToolFactory, load_card,
 };
+use akgentic_workspace::documents::{BuiltInConverters, ConvertFault, DocumentConverter};
 use akgentic_workspace::params::{DocumentReading, WorkspaceList, WorkspaceRead};
 use akgentic_workspace::{Resource, ResourceType, WorkspaceTool, refusal};
 use serde_json::{Value, json};
@@ -221,12 +223,37 @@ async fn texts_say_what_happened_and_what_to_do() {
     );
 }
 
-#[cfg(not(feature = "docs"))]
+/// What a program has that is built without the feature `docs`.
+#[derive(Debug)]
+struct NoConverters;
+
+impl DocumentConverter for NoConverters {
+    fn name(&self) -> &'static str {
+        "none"
+    }
+
+    fn is_there(&self) -> bool {
+        false
+    }
+
+    fn convert(&self, _: &[u8], suffix: &str) -> Result<String, ConvertFault> {
+        Err(ConvertFault::NotBuilt(suffix.to_owned()))
+    }
+}
+
 #[tokio::test]
 async fn without_the_feature_the_answer_names_it() {
     let tree = Tree::new();
     tree.put("a.PDF", "%PDF");
-    let tools = bind(WorkspaceTool::at(tree.root())).await;
+    let observer = Observer::unattached();
+    // With the feature on, its absence is brought along.
+    let observer = if BuiltInConverters.is_there() {
+        observer.with::<dyn DocumentConverter>(Arc::new(NoConverters))
+    } else {
+        observer
+    };
+    let factory = ToolFactory::new(vec![AnyCard::from(WorkspaceTool::at(tree.root()))]);
+    let tools = factory.bind(&observer.build()).await.expect("bound");
     let error =
         call(&tools, "workspace_read", json!({"path": "a.PDF"})).await.expect_err("no reader");
     assert!(error.is_retriable(), "{error}");
@@ -388,7 +415,7 @@ fn names_and_bounds_are_checked_when_a_card_loads() {
 async fn without_a_place_and_a_team_a_card_is_not_bound() {
     let error = WorkspaceTool::default().bind(&Observer::unattached().build()).await;
     assert!(error.expect_err("no team").to_string().contains("has stopped"));
-    for name in ["team.git", "a:b"] {
+    for name in ["team.git", "Team.Cache", "x/.team.runs/y", "a:b"] {
         let named =
             WorkspaceTool { workspace_id: Some(name.to_owned()), ..WorkspaceTool::default() };
         let error = named.bind(&Observer::unattached().build()).await.expect_err(name);
