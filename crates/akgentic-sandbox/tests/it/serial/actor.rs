@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use akgentic_core::prelude::*;
 use akgentic_sandbox::{
-    Backend, BackendError, Ended, Local, Place, Registry, RunError, Sandbox, SandboxConfig,
-    SandboxError, SandboxState, Session,
+    Backend, BackendError, Ended, Enforcement, Local, Outcome, Place, Registry, Run, RunError,
+    Sandbox, SandboxConfig, SandboxError, SandboxState, Session,
 };
 use futures_util::future::BoxFuture;
 
@@ -138,4 +138,85 @@ async fn a_start_that_failed_is_told_and_tried_again() {
     tokio::time::resume();
     assert!(sandbox.ready(WAIT).await.is_ok());
     team.stop(WAIT).await.expect("stopped");
+}
+
+/// How a backend fails at its stop.
+#[derive(Clone, Copy, Debug)]
+enum AtStop {
+    Fails,
+    Panics,
+    Hangs,
+}
+
+/// Works like the local backend until it is to stop.
+struct Brittle(AtStop);
+
+struct BrittleSession(Arc<dyn Session>, AtStop);
+
+impl Backend for Brittle {
+    fn name(&self) -> &'static str {
+        "brittle"
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Result<String, BackendError>> {
+        Box::pin(async { Ok(String::new()) })
+    }
+
+    fn start(&self, place: Place) -> BoxFuture<'_, Result<Arc<dyn Session>, BackendError>> {
+        Box::pin(async move {
+            let session = Local::default().start(place).await?;
+            Ok(Arc::new(BrittleSession(session, self.0)) as Arc<dyn Session>)
+        })
+    }
+}
+
+impl Session for BrittleSession {
+    fn enforcement(&self) -> Enforcement {
+        self.0.enforcement()
+    }
+
+    fn run(&self, run: Run) -> BoxFuture<'_, Result<Outcome, RunError>> {
+        self.0.run(run)
+    }
+
+    fn stop(&self) -> BoxFuture<'_, Result<(), BackendError>> {
+        match self.1 {
+            AtStop::Fails => {
+                Box::pin(async { Err(BackendError::Unsupported("it stays".to_owned())) })
+            }
+            AtStop::Panics => panic!("no stop today"),
+            AtStop::Hangs => Box::pin(std::future::pending()),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_backend_that_fails_at_the_stop_does_not_stop_the_stop() {
+    for at_stop in [AtStop::Fails, AtStop::Panics, AtStop::Hangs] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (system, team) = team();
+        let registry = Registry::standard();
+        registry.register(Arc::new(Brittle(at_stop)));
+        let config = SandboxConfig::of("brittle", "t", None).at(folder.path());
+        let sandbox = Sandbox::of_team_with(&team, config, &registry, None).await.expect("actor");
+        let mark = unlikely(5002);
+        let mut run = sandbox.start(command(&["sleep", &mark])).await.expect("started");
+        let actor = sandbox.actor().address().clone();
+        let outcome = if matches!(at_stop, AtStop::Hangs) {
+            // Processes know nothing of a clock that is put forward.
+            assert!(sandbox.stop_run(run.id()).await.expect("an answer"));
+            let outcome = run.outcome().await;
+            tokio::time::pause();
+            team.stop(WAIT).await.expect("stopped");
+            tokio::time::resume();
+            outcome
+        } else {
+            team.stop(WAIT).await.expect("stopped");
+            run.outcome().await
+        };
+        assert!(!actor.is_alive(), "{at_stop:?}");
+        assert_eq!(outcome.expect("an outcome").ended, Ended::Cancelled, "{at_stop:?}");
+        assert_eq!(processes_with(&mark), Vec::<String>::new(), "{at_stop:?}");
+        system.shutdown(WAIT).await;
+    }
 }
