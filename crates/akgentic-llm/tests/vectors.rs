@@ -82,8 +82,7 @@ const CLAIMED: &[(&str, Replay)] = &[
     ("usage_aggregation", prices::usage_aggregation),
 ];
 
-const NOT_YET: &[&str] =
-    &["http_retry", "mistral_ids", "schema_transform", "wire_requests", "wire_responses"];
+const NOT_YET: &[&str] = &["wire_requests", "wire_responses"];
 
 /// Cases of claimed topics that belong to parts this crate does not have yet, or that differ on
 /// purpose.
