@@ -45,6 +45,28 @@ impl BinaryContent {
     }
 }
 
+impl BinaryContent {
+    /// The bytes as text between two lines that name them, when their media type is one of text:
+    /// `text/…`, JSON, XML, YAML or TOML. Every model can read that.
+    pub fn as_inlined_file(&self) -> Option<String> {
+        const TEXTUAL: [&str; 6] = ["json", "xml", "yaml", "x-yaml", "toml", "x-toml"];
+        let media_type = self.media_type.split(';').next().unwrap_or_default().trim();
+        let (family, subtype) = media_type.split_once('/')?;
+        let textual = family == "text"
+            || (family == "application" && TEXTUAL.contains(&subtype))
+            || subtype.ends_with("+json")
+            || subtype.ends_with("+xml");
+        let id = self.identifier();
+        textual.then(|| {
+            let body = String::from_utf8_lossy(&self.data);
+            format!(
+                "-----BEGIN FILE id=\"{id}\" type=\"{}\"-----\n{body}\n-----END FILE id=\"{id}\"-----",
+                self.media_type
+            )
+        })
+    }
+}
+
 impl fmt::Debug for BinaryContent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "BinaryContent({}, {} bytes)", self.media_type, self.data.len())

@@ -318,7 +318,9 @@ impl Driver<'_> {
     async fn call_tools(&mut self, batch: ToolBatch) -> Event {
         let context = self.run.context();
         let progress = self.progress.insert(Progress::new(batch.calls.len()));
-        execute::execute(batch, self.drivers, &self.hooks, &context, progress).await;
+        let together = if self.run.one_call_at_a_time() { 1 } else { execute::CONCURRENT };
+        let around = execute::Around { drivers: self.drivers, hooks: &self.hooks, together };
+        execute::execute(batch, &around, &context, progress).await;
         match self.progress.take() {
             Some(progress) => progress.into_event(),
             None => Event::Failed(RunError::Cancelled),

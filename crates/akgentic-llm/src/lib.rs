@@ -11,6 +11,7 @@ mod error;
 mod event;
 mod feedback;
 mod fold;
+mod foreign;
 mod form;
 mod function_model;
 mod history;
@@ -54,6 +55,7 @@ pub use feedback::{
     Feedback, RetryCause, RetryInfo, ValidationError, escape_framing, feedback_text,
 };
 pub use fold::fold;
+pub use foreign::{ForeignThinking, for_provider};
 pub use form::Form;
 pub use function_model::FunctionModel;
 pub use history::{History, clean, sendable};

@@ -118,7 +118,11 @@ impl ReactAgent {
 
     /// No single result may fill more than half of the window.
     fn result_characters(&self) -> usize {
-        let half = self.config.model_cfg.context_length.map_or(u64::MAX, |window| window * 2);
+        let half = self
+            .config
+            .model_cfg
+            .context_length
+            .map_or(u64::MAX, |window| window.saturating_mul(2));
         usize::try_from(half).map_or(RESULT_CHARACTERS, |half| half.min(RESULT_CHARACTERS))
     }
 

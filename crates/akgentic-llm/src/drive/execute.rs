@@ -54,7 +54,15 @@ impl Progress {
 }
 
 /// How many calls of one reply run at a time; the others wait for their turn.
-const CONCURRENT: usize = 64;
+pub(super) const CONCURRENT: usize = 64;
+
+/// What the calls of a batch are executed with.
+pub(super) struct Around<'a> {
+    pub(super) drivers: &'a Drivers,
+    pub(super) hooks: &'a Hooks,
+    /// How many run at a time.
+    pub(super) together: usize,
+}
 
 /// Runs the calls concurrently and notes how they end, in the order they do.
 ///
@@ -62,11 +70,11 @@ const CONCURRENT: usize = 64;
 /// grace; what has not ended by then is dropped.
 pub(super) async fn execute(
     batch: ToolBatch,
-    drivers: &Drivers,
-    hooks: &Hooks,
+    around: &Around<'_>,
     context: &RunContext,
     progress: &mut Progress,
 ) {
+    let Around { drivers, hooks, together } = *around;
     let stop = drivers.cancel.child_token();
     let started = progress.started.clone();
     let calls = batch.calls.into_iter().zip(started).enumerate();
@@ -74,7 +82,7 @@ pub(super) async fn execute(
         let call = one(planned, drivers, hooks, context.clone(), stop.clone(), started);
         async move { (index, call.await) }
     });
-    let mut calls = std::pin::pin!(stream::iter(calls).buffer_unordered(CONCURRENT));
+    let mut calls = std::pin::pin!(stream::iter(calls).buffer_unordered(together));
     loop {
         tokio::select! {
             biased;

@@ -7,6 +7,7 @@ use akgentic_core::wire::Timestamp;
 use akgentic_tool_core::{Tool, ValidArgs};
 use serde_json::Value;
 
+use super::calls::{CallOutcome, PlannedCall, ToolBatch, ToolsReport};
 use super::output::{Reading, Source};
 use super::{Action, Phase, Run};
 use crate::content::ToolContent;
@@ -15,58 +16,6 @@ use crate::feedback::{Feedback, RetryCause, RetryInfo, ValidationError, errors_j
 use crate::message::MessageState;
 use crate::output::{OUTPUT_TOOL, Output};
 use crate::part::{RequestPart, ToolArgs, ToolCallPart, ToolReturnPart, UserPromptPart};
-
-/// Calls to execute, concurrently; each at most once.
-#[derive(Debug)]
-pub struct ToolBatch {
-    /// The calls, in the order of the reply.
-    pub calls: Vec<PlannedCall>,
-}
-
-/// A call whose arguments passed.
-#[derive(Debug)]
-pub struct PlannedCall {
-    /// The call as the model made it.
-    pub call: ToolCallPart,
-    /// The tool.
-    pub tool: Tool,
-    /// Its arguments.
-    pub args: ValidArgs,
-    /// How often calls of this tool failed in a row so far.
-    pub retry: u32,
-}
-
-/// How the calls of a batch ended.
-#[derive(Debug)]
-pub struct ToolsReport {
-    /// One outcome for each call, in the order of the batch.
-    pub outcomes: Vec<CallOutcome>,
-    /// Why the batch was stopped before all calls ended, when it was; the run ends with it.
-    pub stopped: Option<RunError>,
-}
-
-/// How one call ended.
-#[derive(Debug)]
-pub enum CallOutcome {
-    /// It gave a result.
-    Returned(ToolContent),
-    /// It failed; the model may correct it.
-    Retry(String),
-    /// Something it needs was in use; the model may call it again, and nothing is counted.
-    Busy(String),
-    /// It failed for good.
-    Failed(BoxError),
-    /// It panicked.
-    Panicked(String),
-    /// A hook around it ended the run.
-    Aborted(BoxError),
-    /// It took longer than this and was cut off; it may have had effects.
-    TimedOut(Duration),
-    /// It was stopped before it ended; it may have had effects.
-    Interrupted,
-    /// It was never started.
-    NotStarted,
-}
 
 /// A batch that is being executed.
 #[derive(Debug)]
@@ -114,13 +63,6 @@ fn read_args(tool: &Tool, args: &ToolArgs) -> Result<ValidArgs, Vec<ValidationEr
         .parse()
         .map_err(|error| vec![ValidationError::invalid_json(&args.to_text(), &error)])?;
     tool.validate(parsed).map_err(|errors| errors.into_iter().map(Into::into).collect())
-}
-
-impl CallOutcome {
-    /// Whether the run ends with it.
-    pub fn ends_the_run(&self) -> bool {
-        matches!(self, Self::Failed(_) | Self::Panicked(_) | Self::Aborted(_))
-    }
 }
 
 impl Run {

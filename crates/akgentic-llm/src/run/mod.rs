@@ -12,6 +12,7 @@
 //! ```
 
 mod batch;
+mod calls;
 mod node;
 mod output;
 mod reply;
@@ -24,7 +25,7 @@ use std::sync::Arc;
 use akgentic_core::wire::Timestamp;
 use akgentic_tool_core::ToolDefinition;
 
-pub use batch::{CallOutcome, PlannedCall, ToolBatch, ToolsReport};
+pub use calls::{CallOutcome, PlannedCall, ToolBatch, ToolsReport};
 pub use node::Node;
 pub use spec::{RunOptions, RunSpec, Stamps};
 pub use tools::ToolSet;
@@ -227,6 +228,11 @@ impl Run {
     /// The hooks of the run, in the order they run on the way in.
     pub fn hooks(&self) -> &Hooks {
         &self.hooks
+    }
+
+    /// Whether the calls of one reply are executed one after the other.
+    pub fn one_call_at_a_time(&self) -> bool {
+        self.options.settings.parallel_tool_calls == Some(false)
     }
 
     /// What hooks know about the run.

@@ -113,3 +113,48 @@ fn messages_go_through_events_and_the_registry() {
     assert_eq!(LlmEvent::from_value(&any), Some(LlmEvent::Message(event)));
     assert_eq!(serde_json::to_value(&any).unwrap(), json);
 }
+
+#[test]
+fn field_b20_what_other_providers_tied_to_themselves_is_gone() {
+    let thought = ResponsePart::Thinking(ThinkingPart {
+        content: "hm".to_owned(),
+        signature: Some("s".to_owned()),
+        provider_name: Some("anthropic".to_owned()),
+        ..ThinkingPart::default()
+    });
+    let mut call = ToolCallPart::new("t", "{}", "call:1|x");
+    call.id = Some("item".to_owned());
+    let mut response = ModelResponse::new(vec![thought, ResponsePart::ToolCall(call.clone())]);
+    response.provider_name = Some("anthropic".to_owned());
+    let messages: History = vec![response.into()].into();
+    // at home nothing changes
+    assert_eq!(for_provider(&messages, "anthropic", ForeignThinking::Drop), messages);
+    call.id = None;
+    let call = ResponsePart::ToolCall(call);
+    let parts = |thinking| {
+        let adapted = for_provider(&messages, "openai", thinking);
+        adapted[0].as_response().unwrap().parts.clone()
+    };
+    assert_eq!(parts(ForeignThinking::Drop), [call.clone()]);
+    let told = ResponsePart::Text(TextPart::new("<think>\nhm\n</think>"));
+    assert_eq!(parts(ForeignThinking::Inline), [told, call]);
+}
+
+#[test]
+fn attachments_of_text_can_be_read_by_every_model() {
+    let file = |media_type: &str| {
+        let mut content = BinaryContent::new(b"a: 1".to_vec(), media_type);
+        content.explicit_identifier = Some("conf".to_owned());
+        content.as_inlined_file()
+    };
+    assert_eq!(
+        file("application/yaml").unwrap(),
+        "-----BEGIN FILE id=\"conf\" type=\"application/yaml\"-----\na: 1\n-----END FILE id=\"conf\"-----"
+    );
+    for media_type in ["text/csv; charset=utf-8", "application/json", "image/svg+xml", "a/b+json"] {
+        assert!(file(media_type).is_some(), "{media_type}");
+    }
+    for media_type in ["image/png", "application/pdf", "nonsense"] {
+        assert!(file(media_type).is_none(), "{media_type}");
+    }
+}

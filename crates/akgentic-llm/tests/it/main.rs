@@ -4,6 +4,7 @@
 
 mod cancelling;
 mod compacting;
+mod conversation;
 mod costs;
 mod deadlines;
 mod history;
