@@ -135,7 +135,7 @@ fn field_b20_what_other_providers_tied_to_themselves_is_gone() {
         let adapted = for_provider(&messages, "openai", thinking);
         adapted[0].as_response().unwrap().parts.clone()
     };
-    assert_eq!(parts(ForeignThinking::Drop), [call.clone()]);
+    assert_eq!(parts(ForeignThinking::Drop), std::slice::from_ref(&call));
     let told = ResponsePart::Text(TextPart::new("<think>\nhm\n</think>"));
     assert_eq!(parts(ForeignThinking::Inline), [told, call]);
 }
