@@ -1,5 +1,7 @@
 //! Writing maps of users so that none of their keys is taken for a marker.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::Coercer;
@@ -11,11 +13,20 @@ impl Coercer {
     ///
     /// Records and free maps inside are left alone: they see to it themselves.
     pub(crate) fn escape_maps(&self, value: &mut Value) {
-        if self.has_maps {
-            escape(&self.tree, self.tree.root, value, false);
+        if !self.has_maps {
+            return;
+        }
+        // Several branches of a union may describe one map, which is escaped once.
+        let mut found = Found::new();
+        find(&self.tree, self.tree.root, value, false, &mut found);
+        if !found.is_empty() {
+            escape(value, &found);
         }
     }
 }
+
+/// Where the maps stand that are to be escaped.
+type Found = HashSet<*const Map<String, Value>>;
 
 /// Whether any position is a map with keys of the user's choice.
 pub(super) fn has_maps(tree: &Tree) -> bool {
@@ -26,39 +37,53 @@ fn is_map(object: &Object) -> bool {
     object.properties.is_empty() && matches!(object.rest, Rest::Values(_))
 }
 
-fn escape(tree: &Tree, id: NodeId, value: &mut Value, ambiguous: bool) {
+fn find(tree: &Tree, id: NodeId, value: &Value, ambiguous: bool, found: &mut Found) {
     match (tree.nodes.get(id), value) {
         (Some(Node::Same(next) | Node::Nullable(next)), value) => {
-            escape(tree, *next, value, ambiguous);
+            find(tree, *next, value, ambiguous, found);
         }
-        (Some(Node::Union(branches)), value @ (Value::Object(_) | Value::Array(_))) => {
+        (Some(Node::Union(branches)), Value::Object(_) | Value::Array(_)) => {
             // A marker may be the doing of another branch.
             let marked = branches.iter().any(|branch| writes_markers(tree, branch.node));
             for branch in branches {
-                escape(tree, branch.node, value, ambiguous || marked);
+                find(tree, branch.node, value, ambiguous || marked, found);
             }
         }
         (Some(Node::List(list)), Value::Array(items)) => {
             let rest = std::iter::repeat(list.items);
             let nodes = list.prefix.iter().copied().map(Some).chain(rest);
-            for (item, node) in items.iter_mut().zip(nodes) {
+            for (item, node) in items.iter().zip(nodes) {
                 if let Some(node) = node {
-                    escape(tree, node, item, ambiguous);
+                    find(tree, node, item, ambiguous, found);
                 }
             }
         }
         (Some(Node::Object(object)), Value::Object(map)) => {
-            for (key, field) in map.iter_mut() {
+            for (key, field) in map {
                 match (object.properties.get(key), object.rest) {
-                    (Some(property), _) => escape(tree, property.node, field, ambiguous),
-                    (None, Rest::Values(node)) => escape(tree, node, field, ambiguous),
+                    (Some(property), _) => find(tree, property.node, field, ambiguous, found),
+                    (None, Rest::Values(node)) => find(tree, node, field, ambiguous, found),
                     (None, Rest::Unsaid | Rest::Forbidden) => {}
                 }
             }
             if !ambiguous && is_map(object) && map.keys().any(|key| is_reserved_key(key)) {
+                found.insert(std::ptr::from_ref(map));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Escapes what was found, the innermost first: a map stays where it is until its own turn.
+fn escape(value: &mut Value, found: &Found) {
+    match value {
+        Value::Object(map) => {
+            map.values_mut().for_each(|field| escape(field, found));
+            if found.contains(&std::ptr::from_ref(map)) {
                 escape_map(map);
             }
         }
+        Value::Array(items) => items.iter_mut().for_each(|item| escape(item, found)),
         _ => {}
     }
 }

@@ -234,7 +234,15 @@ payload!(Shelf = "it.Shelf");
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 enum BoxOf {
     Numbers { by_name: BTreeMap<String, i64> },
+    Either(Counted),
     Nothing,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Counted {
+    Counts(BTreeMap<String, i64>),
+    Names(BTreeMap<String, String>),
 }
 
 #[test]
@@ -244,7 +252,12 @@ fn typed_maps_with_reserved_keys_come_back_as_they_were() {
         let mut shelf = Shelf {
             labels: [(key, "it.Gone"), ("a", "b")].map(|(k, v)| (k.into(), v.into())).into(),
             counts: Some(BTreeMap::from([(key.to_owned(), counts(1))])),
-            boxes: vec![BoxOf::Nothing, BoxOf::Numbers { by_name: counts(2) }],
+            boxes: vec![
+                BoxOf::Nothing,
+                BoxOf::Numbers { by_name: counts(2) },
+                BoxOf::Either(Counted::Counts(counts(3))),
+                BoxOf::Either(Counted::Names(BTreeMap::from([(key.to_owned(), "n".to_owned())]))),
+            ],
             free: AnyValue::Null,
             owner: None,
         };
