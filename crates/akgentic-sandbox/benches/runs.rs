@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use akgentic_sandbox::{AllowedCommand, Backend, Bwrap, Local, Place, Run, Session, split};
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -43,6 +44,20 @@ fn runs(criterion: &mut Criterion) {
             });
         }
         group.sample_size(60);
+        // As agents run commands: with a while in between.
+        group.bench_function(format!("{name}/true, now and then"), |bencher| {
+            bencher.iter_custom(|iterations| {
+                let mut taken = Duration::ZERO;
+                for _ in 0..iterations {
+                    std::thread::park_timeout(Duration::from_millis(10));
+                    let Some(run) = run(&["true"]) else { continue };
+                    let begun = Instant::now();
+                    let _outcome = black_box(runtime.block_on(session.run(run)).is_ok());
+                    taken += begun.elapsed();
+                }
+                taken
+            });
+        });
     }
     group.finish();
     let line = r#"python3 -m pytest -q "tests/a b" -k 'not slow' --tb=short"#;

@@ -24,7 +24,7 @@ use crate::folder::{FolderError, RelFolder, Root};
 use crate::limits::Limit;
 use crate::local::Network;
 use crate::process::cgroup::{self, Group};
-use crate::process::launch::{Frame, Launched, Launcher, Open};
+use crate::process::launch::{Frame, Launched, Launcher, Open, line};
 use crate::process::spare::{Ready, Spare, launch};
 use crate::process::supervise::supervise;
 use crate::run::{Ended, Outcome, Run};
@@ -36,7 +36,7 @@ const REPOSITORY: &str = ".git";
 pub(super) struct BwrapSession {
     options: Bwrap,
     root: Root,
-    private: TempDir,
+    private: Arc<TempDir>,
     parts: Vec<Part>,
     filter: Option<PathBuf>,
     inside_limits: Vec<Limit>,
@@ -48,8 +48,10 @@ pub(super) struct BwrapSession {
 /// What belongs to one run.
 struct Own {
     outer: i32,
-    status: StatusFile,
+    status: RunFile,
     group: Option<Arc<Group>>,
+    /// Where the files lie; last of all.
+    _private: Arc<TempDir>,
 }
 
 impl BwrapSession {
@@ -92,7 +94,7 @@ impl BwrapSession {
         Ok(Self {
             options,
             root,
-            private,
+            private: Arc::new(private),
             parts,
             filter,
             inside_limits,
@@ -148,13 +150,19 @@ impl BwrapSession {
         let before = self.survey().await?;
         let (read_only, masked) = self.read_only(&before)?;
         let mask = Mask(masked.then_some(&self.root));
-        let argv = plan::arguments(&self.plan(&read_only), folder.as_str(), run.command.argv());
-        let (launched, own) = launch(&self.spare, || self.ready(), &argv).await?;
+        let line =
+            line(&plan::arguments(&self.plan(&read_only), folder.as_str(), run.command.argv()));
+        let at_once = !cgroup::joining_holds_others();
+        let (launched, own) =
+            launch(&self.spare, || self.ready(), |ready| ready.run(&line), at_once).await?;
         let Launched { child, parent, .. } = launched;
         let status = own.status;
         let tree = BwrapTree { outer: own.outer, status: status.0.clone(), group: own.group };
         let ending = supervise(child, &tree, &run, self.options.limits.grace).await?;
         drop((parent, mask));
+        if !at_once {
+            self.spare.make(self.ready());
+        }
         if ending.ended == Ended::Exited && setup(&status.0).exit_code.is_none() {
             let said = ending.stderr.text(2000);
             let killed = ending.status.is_some_and(|status| status.code().is_none());
@@ -179,11 +187,12 @@ impl BwrapSession {
     /// Starts a launcher with the files bwrap inherits, in a group of its own.
     fn ready(&self) -> impl Future<Output = io::Result<Ready<Own>>> + use<> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let status = self.private.path().join(format!("status-{number}"));
+        let status = RunFile(self.private.path().join(format!("status-{number}")));
+        let private = Arc::clone(&self.private);
         let filter = self.filter.clone().unwrap_or_else(|| "/dev/null".into());
         let (root, limits) = (self.root.clone(), self.options.limits.clone());
         async move {
-            let status = StatusFile(status);
+            let group = cgroup::for_run(&limits)?;
             let opens =
                 [Open::Read(filter), Open::Read(root.by_handle()), Open::Write(status.0.clone())];
             let frame = Frame {
@@ -192,11 +201,11 @@ impl BwrapSession {
                 folder: Some("/".into()),
                 opens: opens.into(),
                 limits: limits.inherited(false),
+                group: group.clone(),
             };
             let launcher = Launcher::start(frame, || Ok(())).await?;
-            let outer = launcher.id();
-            let group = cgroup::around(outer, &limits)?;
-            Ok(Ready { launcher, rest: Own { outer, status, group } })
+            let own = Own { outer: launcher.id(), status, group, _private: private };
+            Ok(Ready { launcher, rest: own })
         }
     }
 
@@ -280,10 +289,10 @@ impl Drop for Mask<'_> {
     }
 }
 
-/// What bwrap says about a run, gone with it.
-struct StatusFile(PathBuf);
+/// A file of one run, gone with it.
+struct RunFile(PathBuf);
 
-impl Drop for StatusFile {
+impl Drop for RunFile {
     fn drop(&mut self) {
         // The launcher may not have come to make it.
         let _absent = fs::remove_file(&self.0).is_err();

@@ -24,7 +24,7 @@ use crate::error::{BackendError, RunError};
 use crate::folder::{Folder, FolderError, RelFolder, Root};
 #[cfg(target_os = "linux")]
 use crate::process::cgroup;
-use crate::process::launch::{Frame, Launched, Launcher};
+use crate::process::launch::{Frame, Launched, Launcher, line};
 use crate::process::spare::{Ready, Spare, launch};
 use crate::process::supervise::supervise;
 use crate::run::{Outcome, Run};
@@ -39,7 +39,7 @@ pub(crate) struct LocalSession {
     options: Local,
     root: Root,
     /// Home and temporary directory of each run lie here.
-    private: TempDir,
+    private: Arc<TempDir>,
     env: BTreeMap<String, OsString>,
     /// What the command is handed to, before its own words.
     prefix: Vec<OsString>,
@@ -57,6 +57,8 @@ struct Own {
     mark: String,
     leader: i32,
     _home: RunHome,
+    /// Where it lies; last of all.
+    _private: Arc<TempDir>,
 }
 
 impl LocalSession {
@@ -98,7 +100,7 @@ impl LocalSession {
         Ok(Self {
             options,
             root,
-            private,
+            private: Arc::new(private),
             env,
             prefix: Vec::new(),
             enforcement,
@@ -147,14 +149,18 @@ impl LocalSession {
         }
         let _alone = Alone::enter(&self.busy)?;
         let words = run.command.argv().iter().map(OsString::from);
-        let argv: Vec<OsString> = self.prefix.iter().cloned().chain(words).collect();
+        let line = line(&self.prefix.iter().cloned().chain(words).collect::<Vec<_>>());
         let started = Instant::now();
+        #[cfg(target_os = "linux")]
+        let at_once = !cgroup::joining_holds_others();
+        #[cfg(not(target_os = "linux"))]
+        let at_once = true;
         let (launched, own) = if at_root {
-            launch(&self.spare, || self.ready(Arc::clone(&folder)), &argv).await?
+            let ready = || self.ready(Arc::clone(&folder));
+            launch(&self.spare, ready, |ready| ready.run(&line), at_once).await?
         } else {
             // A launcher that is there already stands at the root and has no handle to go on by.
-            let Ready { launcher, rest } = self.ready(Arc::clone(&folder)).await?;
-            (launcher.run(&argv).await?, rest)
+            self.ready(Arc::clone(&folder)).await?.run(&line).await?
         };
         let tree = LocalTree {
             leader: own.leader,
@@ -165,6 +171,9 @@ impl LocalSession {
         let Launched { child, parent, .. } = launched;
         let ending = supervise(child, &tree, &run, self.options.limits.grace).await?;
         drop((parent, own));
+        if at_root && !at_once {
+            self.spare.make(self.ready(folder));
+        }
         let mut enforcement = self.enforcement.clone();
         if !ending.gone {
             enforcement.lifetime = Measure::none("processes of this run could not be ended");
@@ -185,6 +194,7 @@ impl LocalSession {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let mark = format!("{}-{number}", std::process::id());
         let home = self.private.path().join(number.to_string());
+        let private = Arc::clone(&self.private);
         let limits = self.options.limits.clone();
         let confine = self.confine();
         let mut env = self.env.clone();
@@ -192,10 +202,14 @@ impl LocalSession {
         env.insert("TMPDIR".to_owned(), home.join("tmp").into());
         env.insert(MARK.to_owned(), mark.clone().into());
         async move {
+            #[cfg(target_os = "linux")]
+            let group = cgroup::for_run(&limits)?;
             let frame = Frame {
                 env: env.into_iter().map(|(name, value)| (name.into(), value)).collect(),
                 folder: Some(folder.by_own_handle()),
                 limits: limits.inherited(false),
+                #[cfg(target_os = "linux")]
+                group: group.clone(),
                 ..Frame::default()
             };
             let home = RunHome::new(home)?;
@@ -204,8 +218,9 @@ impl LocalSession {
                 leader: launcher.id(),
                 mark,
                 #[cfg(target_os = "linux")]
-                group: cgroup::around(launcher.id(), &limits)?,
+                group,
                 _home: home,
+                _private: private,
             };
             drop(folder);
             Ok(Ready { launcher, rest: own })
@@ -302,9 +317,7 @@ impl RunHome {
 
 impl Drop for RunHome {
     fn drop(&mut self) {
-        if let Err(error) = fs::remove_dir_all(&self.0)
-            && error.kind() != io::ErrorKind::NotFound
-        {
+        if let Err(error) = fs::remove_dir_all(&self.0) {
             tracing::warn!(%error, path = %self.0.display(), "private folder of a run is left");
         }
     }

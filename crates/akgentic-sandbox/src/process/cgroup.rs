@@ -1,7 +1,7 @@
 //! Control groups: bounds on a whole run, and a name for everything it started.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -72,7 +72,7 @@ impl Hierarchy {
     pub(crate) fn group(&self, limits: &Limits) -> io::Result<Group> {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("{PREFIX}{}-{number}", std::process::id());
-        let mut group = Group { directories: Vec::new(), kill_file: None };
+        let mut group = Group { directories: Vec::new(), kill_file: None, by_thread: false };
         let pids_max = limits.processes.map_or("max".to_owned(), |count| count.to_string());
         match self {
             Self::Unified(parent) => {
@@ -86,6 +86,7 @@ impl Hierarchy {
                 group.kill_file = Some(made.join("cgroup.kill")).filter(|file| file.exists());
             }
             Self::Split { pids, memory } => {
+                group.by_thread = true;
                 let made = group.make(pids, &name)?;
                 fs::write(made.join("pids.max"), pids_max)?;
                 if let (Some(parent), Some(bytes)) = (memory, limits.memory) {
@@ -119,12 +120,16 @@ pub(crate) fn report(limits: &Limits, report: &mut Enforcement) {
     }
 }
 
-/// A group for one run, holding the process that will be it; nothing where none can be made.
-pub(crate) fn around(pid: i32, limits: &Limits) -> io::Result<Option<Arc<Group>>> {
+/// A group for one run; nothing where none can be made.
+pub(crate) fn for_run(limits: &Limits) -> io::Result<Option<Arc<Group>>> {
     let Ok(hierarchy) = hierarchy() else { return Ok(None) };
-    let group = hierarchy.group(limits)?;
-    group.join(pid)?;
-    Ok(Some(Arc::new(group)))
+    Ok(Some(Arc::new(hierarchy.group(limits)?)))
+}
+
+/// Whether a process that joins a group makes every other one on the system wait for some
+/// milliseconds before it can fork, start a program or end.
+pub(crate) fn joining_holds_others() -> bool {
+    matches!(hierarchy(), Ok(Hierarchy::Unified(_)))
 }
 
 /// What a control group says about processes.
@@ -226,6 +231,28 @@ fn usable(parent: &Path, file: &str) -> io::Result<()> {
 pub(crate) struct Group {
     directories: Vec<PathBuf>,
     kill_file: Option<PathBuf>,
+    /// Whether a single thread can be in it.
+    by_thread: bool,
+}
+
+/// Files by which a thread enters a group and comes back.
+#[derive(Debug, Default)]
+pub(crate) struct Doors {
+    into: Vec<fs::File>,
+    back: Vec<fs::File>,
+}
+
+impl Doors {
+    /// Does `work` inside: what it starts is born in the group.
+    ///
+    /// A thread of its own has to do this, and end when it could not come back.
+    pub(crate) fn inside<T>(mut self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        let pass =
+            |doors: &mut Vec<fs::File>| doors.iter_mut().try_for_each(|door| door.write_all(b"0"));
+        let done = pass(&mut self.into).and_then(|()| work());
+        pass(&mut self.back)?;
+        done
+    }
 }
 
 impl Group {
@@ -236,9 +263,23 @@ impl Group {
         Ok(directory)
     }
 
-    /// Takes a process in, and whatever it starts from then on.
+    /// Opens what a thread enters by; nothing where only whole processes can.
+    ///
+    /// A thread that moves itself holds up nobody, unlike a process that is moved.
+    pub(crate) fn doors(&self) -> io::Result<Doors> {
+        let mut doors = Doors::default();
+        for directory in self.directories.iter().filter(|_| self.by_thread) {
+            let open =
+                |directory: &Path| fs::File::options().write(true).open(directory.join("tasks"));
+            doors.into.push(open(directory)?);
+            doors.back.push(open(directory.parent().unwrap_or(directory))?);
+        }
+        Ok(doors)
+    }
+
+    /// Takes in a process that was not born inside, and whatever it starts from then on.
     pub(crate) fn join(&self, pid: i32) -> io::Result<()> {
-        for directory in &self.directories {
+        for directory in self.directories.iter().filter(|_| !self.by_thread) {
             fs::write(directory.join("cgroup.procs"), pid.to_string())?;
         }
         Ok(())
@@ -247,7 +288,9 @@ impl Group {
     fn members(&self) -> Vec<Pid> {
         let Some(first) = self.directories.first() else { return Vec::new() };
         let listed = fs::read_to_string(first.join("cgroup.procs")).unwrap_or_default();
-        listed.lines().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect()
+        let own = rustix::process::getpid();
+        let members = listed.lines().filter_map(|pid| Pid::from_raw(pid.parse().ok()?));
+        members.filter(|pid| *pid != own).collect()
     }
 
     /// Ends everything in it.
@@ -314,7 +357,7 @@ mod tests {
         let places = unified(&mounts, &own);
         let limits = Limits { processes: Some(8), ..Limits::default() };
         let name = format!("{PREFIX}{}-test", std::process::id());
-        let mut plain = Group { directories: Vec::new(), kill_file: None };
+        let mut plain = Group { directories: Vec::new(), kill_file: None, by_thread: false };
         let full = places.iter().find(|place| usable_unified(place).is_ok());
         let group = if let Some(place) = full {
             Hierarchy::Unified(place.clone()).group(&limits).expect("a group")

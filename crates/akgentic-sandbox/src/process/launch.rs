@@ -10,6 +10,8 @@ use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+#[cfg(target_os = "linux")]
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt as _;
@@ -18,6 +20,8 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use crate::limits::{Limit, shell_lines};
+#[cfg(target_os = "linux")]
+use crate::process::cgroup::Group;
 
 /// How long a shell may take to read its line.
 const HAND_OVER: Duration = Duration::from_secs(10);
@@ -33,6 +37,9 @@ pub(crate) struct Frame {
     pub opens: Vec<Open>,
     /// What it and everything below it is bound by.
     pub limits: Vec<Limit>,
+    /// What it is in from its start.
+    #[cfg(target_os = "linux")]
+    pub group: Option<Arc<Group>>,
 }
 
 /// A file the program inherits open.
@@ -85,6 +92,35 @@ impl Frame {
         Ok(script)
     }
 
+    /// Starts the shell, confined, in its group.
+    #[cfg(target_os = "linux")]
+    fn start(mut self, confine: impl FnOnce() -> io::Result<()>) -> io::Result<(Child, Vec<u8>)> {
+        let Some(group) = self.group.take() else { return self.start_outside(confine) };
+        // What is confined may not be able to open them any more.
+        let doors = group.doors()?;
+        let (mut child, script) = doors.inside(|| self.start_outside(confine))?;
+        let pid = child.id().and_then(|pid| i32::try_from(pid).ok()).unwrap_or(-1);
+        if let Err(error) = group.join(pid) {
+            child.start_kill()?;
+            return Err(error);
+        }
+        Ok((child, script))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn start(self, confine: impl FnOnce() -> io::Result<()>) -> io::Result<(Child, Vec<u8>)> {
+        self.start_outside(confine)
+    }
+
+    fn start_outside(
+        self,
+        confine: impl FnOnce() -> io::Result<()>,
+    ) -> io::Result<(Child, Vec<u8>)> {
+        let (mut command, script) = self.command()?;
+        confine()?;
+        Ok((command.spawn()?, script))
+    }
+
     /// The shell, and what it reads first.
     fn command(self) -> io::Result<(Command, Vec<u8>)> {
         let strays = strays();
@@ -112,11 +148,11 @@ impl Frame {
 }
 
 /// The line by which the shell becomes a program.
-fn line(argv: &[OsString]) -> Vec<u8> {
+pub(crate) fn line<S: AsRef<OsStr>>(argv: &[S]) -> Vec<u8> {
     let mut script = b"exec".to_vec();
     for word in argv {
         script.push(b' ');
-        quote(word, &mut script);
+        quote(word.as_ref(), &mut script);
     }
     script.extend(b" </dev/null\n");
     script
@@ -167,11 +203,7 @@ impl Launcher {
         let (ends, ended) = std::sync::mpsc::sync_channel::<()>(1);
         let work = move || {
             let _entered = runtime.enter();
-            let child = (|| {
-                let (mut command, script) = frame.command()?;
-                confine()?;
-                Ok((command.spawn()?, script))
-            })();
+            let child = frame.start(confine);
             if started.send(child).is_ok() {
                 // Ends when the other side is dropped.
                 let _never_sent = ended.recv();
@@ -200,9 +232,9 @@ impl Launcher {
         self.child.kill().await.expect("it ended");
     }
 
-    /// Makes it this program.
-    pub(crate) async fn run(mut self, argv: &[OsString]) -> io::Result<Launched> {
-        let took_it = hand(&mut self.line, &line(argv)).await?;
+    /// Lets it read this, and nothing after it.
+    pub(crate) async fn run(mut self, line: &[u8]) -> io::Result<Launched> {
+        let took_it = hand(&mut self.line, line).await?;
         Ok(Launched { child: self.child, parent: self.parent, took_it })
     }
 }
@@ -229,7 +261,7 @@ mod tests {
 
     async fn said(frame: Frame, argv: &[OsString]) -> (Vec<u8>, String) {
         let launcher = Launcher::start(frame, || Ok(())).await.expect("a shell");
-        let running = launcher.run(argv).await.expect("handed over");
+        let running = launcher.run(&line(argv)).await.expect("handed over");
         let output = running.child.wait_with_output().await.expect("it ended");
         (output.stdout, String::from_utf8_lossy(&output.stderr).into_owned())
     }

@@ -1,6 +1,5 @@
 //! Something slow to start, started before it is needed.
 
-use std::ffi::OsString;
 use std::future::Future;
 use std::io;
 use std::sync::Mutex;
@@ -71,29 +70,40 @@ pub(crate) struct Ready<R> {
     pub rest: R,
 }
 
-/// Runs a program in the spare launcher, or in a new one where that is not there or has ended; then
-/// has the next one made.
-pub(crate) async fn launch<R, F>(
+impl<R> Ready<R> {
+    /// Lets the launcher read this, and nothing after it.
+    pub(crate) async fn run(self, line: &[u8]) -> io::Result<(Launched, R)> {
+        Ok((self.launcher.run(line).await?, self.rest))
+    }
+}
+
+/// Runs a program in the spare launcher, or in a new one where that is not there or has ended.
+///
+/// `at_once`, the next one is made while the program runs.
+pub(crate) async fn launch<R, T, F, G>(
     spare: &Spare<Ready<R>>,
     ready: impl Fn() -> F,
-    argv: &[OsString],
-) -> io::Result<(Launched, R)>
+    run: impl Fn(Ready<R>) -> G,
+    at_once: bool,
+) -> io::Result<(Launched, T)>
 where
     R: Send + 'static,
     F: Future<Output = io::Result<Ready<R>>> + Send + 'static,
+    G: Future<Output = io::Result<(Launched, T)>>,
 {
-    if let Some(Ready { launcher, rest }) = spare.take().await {
-        let launched = launcher.run(argv).await?;
-        if launched.took_it {
-            spare.make(ready());
-            return Ok((launched, rest));
-        }
-        tracing::debug!("a launcher that was ready had ended");
+    let mut running = None;
+    if let Some(spared) = spare.take().await {
+        let launched = run(spared).await?;
+        running = launched.0.took_it.then_some(launched);
     }
-    let Ready { launcher, rest } = ready().await?;
-    let launched = launcher.run(argv).await?;
-    spare.make(ready());
-    Ok((launched, rest))
+    let running = match running {
+        Some(running) => running,
+        None => run(ready().await?).await?,
+    };
+    if at_once {
+        spare.make(ready());
+    }
+    Ok(running)
 }
 
 #[cfg(test)]
@@ -101,7 +111,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
-    use crate::process::launch::Frame;
+    use crate::process::launch::{Frame, line};
 
     #[tokio::test(start_paused = true)]
     async fn one_is_taken_once_and_not_kept_for_ever() {
@@ -140,9 +150,10 @@ mod tests {
         let spare = Spare::default();
         let started = AtomicU32::new(0);
         let next = || ready(started.fetch_add(1, Ordering::Relaxed));
-        let argv = ["echo", "hello"].map(OsString::from);
+        let line = line(&["echo", "hello"]);
         let run = async || {
-            let (launched, number) = launch(&spare, next, &argv).await.expect("it runs");
+            let (launched, number) =
+                launch(&spare, next, |ready| ready.run(&line), true).await.expect("it runs");
             let output = launched.child.wait_with_output().await.expect("it ended");
             assert_eq!(output.stdout, b"hello\n");
             number
