@@ -135,6 +135,7 @@ pub(crate) struct ActorCell {
     waker: OnceLock<Waker>,
     team_view: OnceLock<Arc<TeamView>>,
     caught_up: Notify,
+    mail_arrived: Notify,
 }
 
 /// How many records an orchestrator may be behind before its members wait for it.
@@ -170,6 +171,7 @@ impl ActorCell {
             waker: OnceLock::new(),
             team_view: OnceLock::new(),
             caught_up: Notify::new(),
+            mail_arrived: Notify::new(),
         }
     }
 
@@ -249,11 +251,26 @@ impl ActorCell {
 
     /// Adds an entry; see [`Queue::push`](crate::inbox::Queue::push).
     pub(crate) fn push(&self, entry: Entry, exempt: bool) -> Result<(), Refused<Entry>> {
+        let is_message = matches!(entry, Entry::Message(..));
         let wake = self.inbox.lock().push(entry, exempt)?;
         if wake == Wake::Needed {
             self.wake();
+        } else if is_message {
+            self.mail_arrived.notify_waiters();
         }
         Ok(())
+    }
+
+    /// Waits until more than `seen` messages have ever come in, and gives their number.
+    pub(crate) async fn mail_after(&self, seen: u64) -> u64 {
+        loop {
+            let arrived = self.mail_arrived.notified();
+            let arrivals = self.inbox.lock().arrivals();
+            if arrivals > seen {
+                return arrivals;
+            }
+            arrived.await;
+        }
     }
 
     /// Hands out mail that was held back while the team was restored.

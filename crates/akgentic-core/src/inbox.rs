@@ -42,6 +42,15 @@ pub(crate) enum Wake {
     NotNeeded,
 }
 
+/// A message that waits in an inbox.
+#[derive(Clone, Debug)]
+pub struct PendingMail {
+    /// The message.
+    pub message: Arc<Message>,
+    /// Whether its sender waits for the answer; such a message cannot be taken out.
+    pub is_awaited: bool,
+}
+
 /// The queue itself, without its lock.
 #[derive(Debug)]
 pub(crate) struct Queue<E> {
@@ -52,12 +61,14 @@ pub(crate) struct Queue<E> {
     awake: bool,
     closed: bool,
     held: bool,
+    /// How many messages ever came in.
+    arrivals: u64,
 }
 
 impl<E: InboxEntry> Queue<E> {
     pub(crate) fn new(capacity: usize) -> Self {
         let (entries, urgent) = (VecDeque::new(), VecDeque::new());
-        Self { entries, urgent, capacity, awake: false, closed: false, held: false }
+        Self { entries, urgent, capacity, awake: false, closed: false, held: false, arrivals: 0 }
     }
 
     /// Adds an entry. `exempt` entries (telemetry, stops) are taken also when the queue is full.
@@ -68,6 +79,7 @@ impl<E: InboxEntry> Queue<E> {
         if !exempt && self.entries.len() >= self.capacity {
             return Err(Refused::Full(entry));
         }
+        self.arrivals += u64::from(entry.message().is_some());
         self.entries.push_back(entry);
         Ok(if std::mem::replace(&mut self.awake, true) { Wake::NotNeeded } else { Wake::Needed })
     }
@@ -100,6 +112,20 @@ impl<E: InboxEntry> Queue<E> {
     /// Messages that wait, in arrival order.
     pub(crate) fn pending(&self) -> Vec<Arc<Message>> {
         self.entries.iter().filter_map(|entry| entry.message().cloned()).collect()
+    }
+
+    /// The same, with whether somebody waits for the answer.
+    pub(crate) fn pending_mail(&self) -> Vec<PendingMail> {
+        let mail = self.entries.iter().filter_map(|entry| {
+            let message = Arc::clone(entry.message()?);
+            Some(PendingMail { message, is_awaited: entry.is_awaited() })
+        });
+        mail.collect()
+    }
+
+    /// How many messages ever came in; the same number twice means that none came between.
+    pub(crate) fn arrivals(&self) -> u64 {
+        self.arrivals
     }
 
     /// Takes out the told messages with these ids, in arrival order.
@@ -243,6 +269,7 @@ mod tests {
                 awake: self.awake,
                 closed: self.closed,
                 held: self.held,
+                arrivals: self.arrivals,
             }
         }
     }
