@@ -123,6 +123,17 @@ impl<E: InboxEntry> Queue<E> {
         mail.collect()
     }
 
+    /// What came in after the first `seen` messages and still waits; perhaps with some of those that
+    /// came before, when newer ones were taken out.
+    pub(crate) fn mail_since(&self, seen: u64) -> Vec<PendingMail> {
+        let new = usize::try_from(self.arrivals.saturating_sub(seen)).unwrap_or(usize::MAX);
+        let newest = self.entries.iter().rev().filter_map(|entry| {
+            let message = Arc::clone(entry.message()?);
+            Some(PendingMail { message, is_awaited: entry.is_awaited() })
+        });
+        newest.take(new).collect()
+    }
+
     /// How many messages ever came in; the same number twice means that none came between.
     pub(crate) fn arrivals(&self) -> u64 {
         self.arrivals
@@ -137,6 +148,14 @@ impl<E: InboxEntry> Queue<E> {
         }
         let ids: HashSet<Uuid> = ids.iter().copied().collect();
         self.take(|message| ids.contains(&message.id))
+    }
+
+    /// Takes out the told messages of one sender with these ids.
+    pub(crate) fn withdraw(&mut self, sender: Uuid, ids: &[Uuid]) -> Vec<Arc<Message>> {
+        let is_own = |message: &Message| {
+            message.sender.as_ref().is_some_and(|address| address.agent_id() == sender)
+        };
+        self.take(|message| ids.contains(&message.id) && is_own(message))
     }
 
     /// Takes out every told message, in arrival order.
