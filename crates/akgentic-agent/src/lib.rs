@@ -1,23 +1,45 @@
 #![doc = include_str!("../README.md")]
 
+mod agent;
 mod base_agent;
 mod config;
+mod config_check;
+mod custom_agent;
 mod engine;
 mod errors;
+mod human;
 mod human_proxy;
+mod live;
 mod message;
 mod model_source;
+mod one_shot;
+mod options;
 mod output;
+mod requests;
 mod routing;
+mod setup;
+mod usage_guard;
 
+pub use agent::LlmAgent;
 pub use base_agent::BaseAgent;
 pub use config::{AgentConfig, AgentState};
-pub use engine::{Engine, notify_human};
+pub use config_check::ConfigFault;
+pub use custom_agent::{CustomAgent, Handoff, Severity, TriageMessage, TriageOutput};
+pub use engine::{Clear, Compact, Engine, ModelDesk, ModelEntry};
+pub use human::notify_human;
 pub use human_proxy::{HumanProxy, HumanSays};
+pub use live::{LiveObserver, ToolFinished, watch_live};
 pub use message::{AgentMessage, Intent, LlmRenderable};
-pub use model_source::{ModelSource, provide_models};
-pub use output::{Request, StructuredOutput};
-pub use routing::{resolve_recipient, route};
+pub use model_source::{Calendar, ModelSource, provide_environment, provide_models};
+pub use options::AgentOptions;
+pub use output::{AgentOutput, Request, StructuredOutput};
+pub use requests::{ListModels, SummarizeUsage, SwitchModel};
+pub use routing::{Membership, TeamResolver, resolve_recipient, route};
+pub use setup::AgentSetup;
+pub use usage_guard::{AgentLike, escalate_usage_limit, guard_usage_limits};
+
+/// Version of this crate.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Registers the types of this crate and of those it builds on; see
 /// [`akgentic_core::register`].

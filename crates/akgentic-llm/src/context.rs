@@ -9,8 +9,8 @@ use crate::compaction::{COMPACTION_RUN, Spent};
 use crate::error::BoxError;
 use crate::event::{
     ContextObserver, LlmContextClearedEvent, LlmContextCompactedEvent, LlmEvent, LlmMessageEvent,
-    LlmSystemPromptEvent, LlmUsageEvent, SystemPromptPartSnapshot, ToolCallEvent, ToolReturnEvent,
-    system_prompt_hash,
+    LlmSystemPromptEvent, LlmUsageEvent, ONE_SHOT_RUN, SystemPromptPartSnapshot, ToolCallEvent,
+    ToolReturnEvent, system_prompt_hash,
 };
 use crate::fold::fold;
 use crate::message::{ModelMessage, ModelRequest, ModelResponse};
@@ -269,6 +269,7 @@ impl ContextManager {
                     hash = Some(event.content_hash.clone());
                     system_prompt = &event.parts;
                 }
+                LlmEvent::Usage(event) if event.run_id == ONE_SHOT_RUN => {}
                 LlmEvent::Usage(event) => {
                     // what a summary cost is no run and says nothing about the history
                     if event.run_id != COMPACTION_RUN {

@@ -50,11 +50,16 @@ pub struct ToolReturnEvent {
 payload!(ToolReturnEvent = "akgentic.llm.event.ToolReturnEvent",
     aliases: ["akgentic.llm.ToolReturnEvent"]);
 
+/// Stands for the run in the usage of questions that cards put to a model outside of any run; they
+/// count against no budget.
+pub const ONE_SHOT_RUN: &str = "one-shot";
+
 /// A response consumed tokens.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LlmUsageEvent {
     /// The run; empty outside one,
-    /// [`COMPACTION_RUN`](crate::compaction::COMPACTION_RUN) for a summary.
+    /// [`COMPACTION_RUN`](crate::compaction::COMPACTION_RUN) for a summary, [`ONE_SHOT_RUN`] for a
+    /// question of a card.
     pub run_id: String,
     /// The model, as the provider names it.
     pub model_name: String,

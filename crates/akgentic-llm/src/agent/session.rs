@@ -82,6 +82,7 @@ impl ReactAgent {
             output,
             usage: session.run.usage(),
             run_id: session.run.run_id().to_owned(),
+            concluded: false,
         })
     }
 
@@ -142,6 +143,7 @@ impl ReactAgent {
             limits,
             result_characters: Some(self.result_characters()),
             retries: runtime.retries,
+            final_answer_may_exceed: self.final_answer_may_exceed,
             end_strategy: runtime.end_strategy,
             settings,
             cancel: cancel.clone(),

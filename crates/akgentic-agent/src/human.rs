@@ -1,0 +1,28 @@
+//! Telling the humans of a team.
+
+use akgentic_core::{ActorError, Context};
+
+use crate::message::{AgentMessage, Intent};
+
+/// Tells the first human of the team; without one, or when it is gone, the text is logged.
+pub async fn notify_human(ctx: &Context, text: &str) {
+    let members = match ctx.team() {
+        Ok(team) => team.get_team().await.map_err(ActorError::from),
+        Err(error) => Err(error),
+    };
+    let human =
+        members.map(|members| members.iter().find(|member| member.is_user_proxy()).cloned());
+    let sent = match human {
+        Ok(Some(human)) => ctx
+            .send(&human, AgentMessage::new(Intent::Notification, text))
+            .map_err(ActorError::from),
+        Ok(None) => {
+            tracing::warn!(agent = %ctx.name(), text, "there is no human to tell");
+            return;
+        }
+        Err(error) => Err(error),
+    };
+    if let Err(error) = sent {
+        tracing::warn!(agent = %ctx.name(), text, %error, "the human could not be told");
+    }
+}

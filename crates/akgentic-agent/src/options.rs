@@ -1,0 +1,43 @@
+//! What an agent does beyond the common behaviour.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Behaviour that is off unless a configuration asks for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
+pub struct AgentOptions {
+    /// Unknown `@Name` recipients are reported like roles that cannot be hired: in a warning, and to
+    /// the model with its next turn. Otherwise they are logged.
+    pub report_unknown_members: bool,
+    /// A request whose turn sent nothing and hired nobody is logged; after a conclusion the human is
+    /// told, too.
+    pub notify_on_empty_answer: bool,
+    /// A final answer stands although its own tokens are above a limit of the run.
+    pub final_answer_may_exceed: bool,
+    /// A message that came when the agent's budget was spent is kept in the conversation, marked as
+    /// not answered.
+    pub keep_refused_messages: bool,
+    /// Names or roles of those whose `/` text is run as a command; from others it is an ordinary
+    /// message. Without a list everybody's is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command_senders: Option<Vec<String>>,
+    /// Commands that people ran before the first turn are kept in the state, so that a restart does
+    /// not lose them.
+    pub persist_operator_actions: bool,
+    /// After a restart the prompt of the configuration wins over the one that was stored.
+    pub refresh_backstory_on_restore: bool,
+}
+
+impl AgentOptions {
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether `/` text of this sender may be run; nobody in particular is everybody.
+    pub(crate) fn may_command(&self, name: &str, role: &str) -> bool {
+        let senders = self.command_senders.as_ref();
+        senders.is_none_or(|senders| senders.iter().any(|sender| sender == name || sender == role))
+    }
+}
