@@ -2,6 +2,8 @@
 
 use akgentic_core::message::CancelMessage;
 use akgentic_core::{ActorAddress, Message};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::preview::is_space;
 
@@ -23,14 +25,19 @@ pub fn is_cancel(message: &Message) -> bool {
     if message.body::<CancelMessage>().is_some() {
         return true;
     }
-    let text = message.body.content_text().unwrap_or_default();
+    message.body.content_text().is_some_and(asks_to_stop)
+}
+
+/// Whether the first word of a text is `/stop`.
+pub fn asks_to_stop(text: &str) -> bool {
     // No further than the first word: texts may be long.
     let Some(rest) = text.trim_start_matches(is_space).strip_prefix(STOP) else { return false };
     rest.chars().next().is_none_or(is_space)
 }
 
 /// Whose messages cancel a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CancelPolicy {
     /// Everybody's.

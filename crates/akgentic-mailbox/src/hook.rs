@@ -119,6 +119,14 @@ impl<I: Copy + PartialEq> MailboxHook<I> {
         self.settled_at = None;
     }
 
+    /// A model request would follow: the run ends if a cancel waits. What
+    /// [`before_model_request`](Self::before_model_request) does first, for a moment before it.
+    pub fn check_cancel(&self, mail: &dyn MailboxAccess) -> Result<(), RunInterrupted> {
+        let arrivals = mail.arrivals();
+        let settled = arrivals.is_some() && arrivals == self.settled_at;
+        if !settled && purge_cancels(mail) { Err(RunInterrupted) } else { Ok(()) }
+    }
+
     /// A model request is about to be made: the run ends if a cancel waits, else mail it does not
     /// know yet is announced.
     pub fn before_model_request(

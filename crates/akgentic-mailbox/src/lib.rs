@@ -14,7 +14,7 @@ mod preview;
 mod texts;
 
 pub use access::{InjectionQueue, MailboxAccess};
-pub use cancel::{CancelPolicy, is_cancel};
+pub use cancel::{CancelPolicy, asks_to_stop, is_cancel};
 pub use card::{MailboxTool, StopRun};
 pub use error::{MailboxError, MailboxRender, RunInterrupted};
 pub use hook::{HookOptions, MailboxHook, Read, purge_cancels};
