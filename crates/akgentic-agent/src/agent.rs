@@ -2,7 +2,7 @@
 
 use akgentic_core::state::StateSlot;
 use akgentic_core::wire::AnyValue;
-use akgentic_core::{ActorError, Context, Outcome, Typed};
+use akgentic_core::{ActorError, Context, Message, Outcome, Typed};
 use akgentic_mailbox::asks_to_stop;
 
 use crate::config::AgentConfig;
@@ -10,6 +10,7 @@ use crate::engine::Engine;
 use crate::human::notify_human;
 use crate::message::AgentMessage;
 use crate::output::StructuredOutput;
+use crate::resume::{report_interrupted, resume_said};
 use crate::routing::route;
 use crate::setup::AgentSetup;
 
@@ -103,6 +104,22 @@ impl LlmAgent {
         if let Life::Running(engine) = &mut self.life {
             engine.restore(events);
         }
+    }
+
+    /// Brings a cut-off turn to its end, when its output is on record: what an actor does in
+    /// `resume_turn`. Of any other turn the model and the human are told that its effects are
+    /// unknown, and it gives `false`.
+    pub async fn resume_turn(
+        &mut self,
+        message: &Message,
+        ctx: &mut Context,
+    ) -> Result<bool, ActorError> {
+        let Life::Running(engine) = &mut self.life else { return Ok(false) };
+        if message.body::<AgentMessage>().is_some() {
+            return resume_said(engine, message, ctx).await;
+        }
+        report_interrupted(engine, message, ctx).await?;
+        Ok(false)
     }
 
     /// Lets go of everything: what an actor does in `on_stop`.

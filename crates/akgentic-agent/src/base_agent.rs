@@ -1,9 +1,11 @@
 //! The agent: takes messages, lets its model work on them, sends what comes out.
 
+use std::sync::Arc;
+
 use akgentic_core::message::CancelMessage;
 use akgentic_core::state::StateSlot;
 use akgentic_core::wire::AnyValue;
-use akgentic_core::{Actor, ActorError, Context, Handle, Handlers, Outcome, agent_type};
+use akgentic_core::{Actor, ActorError, Context, Handle, Handlers, Message, Outcome, agent_type};
 use akgentic_llm::UsageSummary;
 
 use crate::agent::LlmAgent;
@@ -48,6 +50,14 @@ impl Actor for BaseAgent {
     async fn restore(&mut self, events: Vec<AnyValue>, _: &mut Context) -> Result<(), ActorError> {
         self.0.restore(&events);
         Ok(())
+    }
+
+    async fn resume_turn(
+        &mut self,
+        message: Arc<Message>,
+        ctx: &mut Context,
+    ) -> Result<bool, ActorError> {
+        self.0.resume_turn(&message, ctx).await
     }
 
     async fn on_stop(&mut self, _: &mut Context) -> Result<(), ActorError> {

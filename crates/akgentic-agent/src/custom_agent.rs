@@ -1,5 +1,7 @@
 //! A worked example of a second agent type: it triages incidents and hands the rest off.
 
+use std::sync::Arc;
+
 use akgentic_core::message;
 use akgentic_core::message::CancelMessage;
 use akgentic_core::state::StateSlot;
@@ -123,6 +125,14 @@ impl Actor for CustomAgent {
     async fn restore(&mut self, events: Vec<AnyValue>, _: &mut Context) -> Result<(), ActorError> {
         self.0.restore(&events);
         Ok(())
+    }
+
+    async fn resume_turn(
+        &mut self,
+        message: Arc<Message>,
+        ctx: &mut Context,
+    ) -> Result<bool, ActorError> {
+        self.0.resume_turn(&message, ctx).await
     }
 
     async fn on_stop(&mut self, _: &mut Context) -> Result<(), ActorError> {

@@ -19,6 +19,7 @@ mod one_shot;
 mod options;
 mod output;
 mod requests;
+mod resume;
 mod routing;
 mod setup;
 mod usage_guard;

@@ -240,7 +240,7 @@ impl Engine {
         }
     }
 
-    fn output_spec<O: AgentOutput>(&mut self) -> OutputSpec {
+    pub(crate) fn output_spec<O: AgentOutput>(&mut self) -> OutputSpec {
         self.outputs.entry(TypeId::of::<O>()).or_insert_with(OutputSpec::of::<O>).clone()
     }
 
@@ -275,11 +275,7 @@ impl Engine {
         if let Some(sender) = sender {
             ctx.send(sender, AgentMessage::new(Intent::Notification, reply.clone()))?;
         }
-        let who = match sender {
-            Some(sender) if !sender.is_user_proxy() => sender.name().to_owned(),
-            _ => "The human".to_owned(),
-        };
-        self.record_action(format!("**User action** - {who} ran \"{text}\". \nResult:\n{reply}"))?;
+        self.record_action(text, sender, &reply)?;
         Ok(true)
     }
 
@@ -313,7 +309,18 @@ impl Engine {
         }
     }
 
-    fn record_action(&mut self, record: String) -> Result<(), ActorError> {
+    /// Puts a command that was run on record for the model.
+    pub(crate) fn record_action(
+        &mut self,
+        text: &str,
+        sender: Option<&ActorAddress>,
+        reply: &str,
+    ) -> Result<(), ActorError> {
+        let who = match sender {
+            Some(sender) if !sender.is_user_proxy() => sender.name(),
+            _ => "The human",
+        };
+        let record = format!("**User action** - {who} ran \"{text}\". \nResult:\n{reply}");
         if self.options.persist_operator_actions && self.context().messages().is_empty() {
             self.state.operator_actions.push(record.clone());
         }

@@ -7,6 +7,8 @@ mod failures;
 #[cfg(test)]
 mod restart;
 #[cfg(test)]
+mod resume;
+#[cfg(test)]
 mod slow_cards;
 mod toolsets;
 #[cfg(test)]
