@@ -1,9 +1,17 @@
 //! Behaviour of agents in teams.
 
 #[cfg(test)]
+mod cancel;
+#[cfg(test)]
 mod commands;
 #[cfg(test)]
 mod failures;
+#[cfg(test)]
+mod guards;
+#[cfg(test)]
+mod mail;
+#[cfg(test)]
+mod players;
 #[cfg(test)]
 mod restart;
 #[cfg(test)]
