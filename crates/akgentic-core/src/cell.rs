@@ -252,10 +252,14 @@ impl ActorCell {
     /// Adds an entry; see [`Queue::push`](crate::inbox::Queue::push).
     pub(crate) fn push(&self, entry: Entry, exempt: bool) -> Result<(), Refused<Entry>> {
         let is_message = matches!(entry, Entry::Message(..));
-        let wake = self.inbox.lock().push(entry, exempt)?;
+        let (wake, is_watched) = {
+            let mut inbox = self.inbox.lock();
+            (inbox.push(entry, exempt)?, is_message && inbox.take_watch())
+        };
         if wake == Wake::Needed {
             self.wake();
-        } else if is_message {
+        }
+        if is_watched {
             self.mail_arrived.notify_waiters();
         }
         Ok(())
@@ -264,9 +268,10 @@ impl ActorCell {
     /// Waits until more than `seen` messages have ever come in, and gives their number.
     pub(crate) async fn mail_after(&self, seen: u64) -> u64 {
         loop {
+            // Made before the look, so that nothing is missed between the two.
             let arrived = self.mail_arrived.notified();
-            let arrivals = self.inbox.lock().arrivals();
-            if arrivals > seen {
+            let more = self.inbox.lock().arrivals_after(seen);
+            if let Some(arrivals) = more {
                 return arrivals;
             }
             arrived.await;

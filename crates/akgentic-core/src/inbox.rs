@@ -63,12 +63,22 @@ pub(crate) struct Queue<E> {
     held: bool,
     /// How many messages ever came in.
     arrivals: u64,
+    /// Whether a turn waits for the next one.
+    is_watched: bool,
 }
 
 impl<E: InboxEntry> Queue<E> {
     pub(crate) fn new(capacity: usize) -> Self {
-        let (entries, urgent) = (VecDeque::new(), VecDeque::new());
-        Self { entries, urgent, capacity, awake: false, closed: false, held: false, arrivals: 0 }
+        Self {
+            entries: VecDeque::new(),
+            urgent: VecDeque::new(),
+            capacity,
+            awake: false,
+            closed: false,
+            held: false,
+            arrivals: 0,
+            is_watched: false,
+        }
     }
 
     /// Adds an entry. `exempt` entries (telemetry, stops) are taken also when the queue is full.
@@ -137,6 +147,19 @@ impl<E: InboxEntry> Queue<E> {
     /// How many messages ever came in; the same number twice means that none came between.
     pub(crate) fn arrivals(&self) -> u64 {
         self.arrivals
+    }
+
+    /// The number of arrivals, when there are more than `seen`; else the next one is to be told, see
+    /// [`Queue::take_watch`].
+    pub(crate) fn arrivals_after(&mut self, seen: u64) -> Option<u64> {
+        let more = (self.arrivals > seen).then_some(self.arrivals);
+        self.is_watched |= more.is_none();
+        more
+    }
+
+    /// Whether somebody is to be told of the message that just came in.
+    pub(crate) fn take_watch(&mut self) -> bool {
+        std::mem::take(&mut self.is_watched)
     }
 
     /// Takes out the told messages with these ids, in arrival order.
@@ -289,6 +312,7 @@ mod tests {
                 closed: self.closed,
                 held: self.held,
                 arrivals: self.arrivals,
+                is_watched: self.is_watched,
             }
         }
     }
