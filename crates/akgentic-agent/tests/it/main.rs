@@ -3,11 +3,19 @@
 #[cfg(test)]
 mod commands;
 #[cfg(test)]
+mod config;
+#[cfg(test)]
 mod failures;
+#[cfg(test)]
+mod models;
+#[cfg(test)]
+mod options;
 #[cfg(test)]
 mod restart;
 #[cfg(test)]
 mod resume;
+#[cfg(test)]
+mod setup;
 #[cfg(test)]
 mod slow_cards;
 mod toolsets;
