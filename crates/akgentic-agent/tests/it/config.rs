@@ -74,7 +74,8 @@ fn what_keeps_an_agent_from_starting_is_told_beforehand() {
 fn a_list_of_models_is_the_roster() {
     let written = json!({"model_cfg": [{"model": "a"}, {"provider": "anthropic", "model": "b"}]});
     let config: AgentConfig = load_record(written).expect("loads");
-    let keys: Vec<String> = config.model_roster.iter().map(akgentic_llm::ModelConfig::key).collect();
+    let keys: Vec<String> =
+        config.model_roster.iter().map(akgentic_llm::ModelConfig::key).collect();
     assert_eq!(keys, ["openai:a", "anthropic:b"]);
     assert_eq!(config.model_cfg.key(), "openai:a");
     let again: AgentConfig = load_record(config.to_json()).expect("its own form loads");
