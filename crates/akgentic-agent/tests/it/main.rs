@@ -18,6 +18,8 @@ mod resume;
 mod setup;
 #[cfg(test)]
 mod slow_cards;
+#[cfg(test)]
+mod soak;
 mod toolsets;
 #[cfg(test)]
 mod turns;
