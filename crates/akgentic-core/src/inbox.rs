@@ -53,6 +53,7 @@ pub struct PendingMail {
 
 /// The queue itself, without its lock.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 pub(crate) struct Queue<E> {
     entries: VecDeque<E>,
     /// What must not wait behind everything else, such as the end of a team's grace.

@@ -63,13 +63,16 @@ fn line(notice: &mut String, message: &Message) -> Result<(), MailboxRender> {
     let mail = message.facet::<dyn MailboxMessage>().ok_or(MailboxRender(message.id))?;
     let preview = mail.rendering_preview(message);
     notice.push_str("- ");
-    if preview.contains(is_line_break) {
+    let may_break = preview.bytes().any(|byte| !(b' '..0x80).contains(&byte));
+    if may_break && preview.contains(is_line_break) {
         // Nothing may look like a line of its own.
         notice.extend(preview.chars().map(|c| if is_line_break(c) { ' ' } else { c }));
     } else {
         notice.push_str(&preview);
     }
-    let _written = write!(notice, " (id: {})", message.id);
+    notice.push_str(" (id: ");
+    notice.push_str(message.id.hyphenated().encode_lower(&mut Uuid::encode_buffer()));
+    notice.push(')');
     Ok(())
 }
 

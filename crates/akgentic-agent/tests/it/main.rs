@@ -5,11 +5,17 @@ mod cancel;
 #[cfg(test)]
 mod commands;
 #[cfg(test)]
+mod config;
+#[cfg(test)]
 mod failures;
 #[cfg(test)]
 mod guards;
 #[cfg(test)]
 mod mail;
+#[cfg(test)]
+mod models;
+#[cfg(test)]
+mod options;
 #[cfg(test)]
 mod players;
 #[cfg(test)]
@@ -17,7 +23,11 @@ mod restart;
 #[cfg(test)]
 mod resume;
 #[cfg(test)]
+mod setup;
+#[cfg(test)]
 mod slow_cards;
+#[cfg(test)]
+mod soak;
 mod toolsets;
 #[cfg(test)]
 mod turns;

@@ -140,8 +140,6 @@ async fn conversation(path: &Path) -> Vec<u8> {
     says(&team, "@Lead", "/hire_member Writer @Ann").await;
     idle(&team).await;
     says(&team, "@Ann", "write").await;
-    says(&team, "@Lead", "/clear").await;
-    says(&team, "@Lead", "how is it going").await;
     idle(&team).await;
     let bytes = fs::read(path).expect("a log");
     system.shutdown(Duration::from_secs(10)).await;
@@ -240,7 +238,7 @@ async fn a_team_of_agents_killed_after_any_record_goes_on() {
     let bytes = conversation(&dir.path().join("whole.jsonl")).await;
     let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
     let ends: Vec<usize> = ends.map(|(at, _)| at + 1).collect();
-    assert!(ends.len() > 90, "{} lines", ends.len());
+    assert!(ends.len() > 70, "{} lines", ends.len());
     let path = dir.path().join("cut.jsonl");
     let (mut resumed, mut interrupted) = (0, 0);
     for (line, end) in ends.into_iter().enumerate() {
@@ -264,7 +262,7 @@ async fn a_team_of_agents_killed_after_any_record_goes_on() {
             assert_eq!(last, "you said what now", "line {line}");
         }
         tally.check(line);
-        if line % 5 > 0 {
+        if line % 8 > 0 {
             continue;
         }
         let (system, again) = back(&path).await;

@@ -235,6 +235,7 @@ impl ReactAgentBuilder {
             usage: Usage::default(),
             runs: 0,
             closed: false,
+            sent: None,
         })
     }
 }

@@ -28,7 +28,7 @@ use crate::prompt::SystemPrompts;
 use crate::roster::BuildModel;
 use crate::run::{Stamps, ToolSet};
 use crate::usage::Usage;
-use session::Terms;
+use session::{Sent, Terms};
 
 /// An agent that reasons and acts: asks its model, executes the tools the model calls, and goes on
 /// until the model gives its output.
@@ -53,6 +53,7 @@ pub struct ReactAgent {
     usage: Usage,
     runs: u64,
     closed: bool,
+    sent: Option<Sent>,
 }
 
 /// Decides whether a run that reached a limit gets one more answer without tools: the text that
