@@ -22,54 +22,76 @@ pub(crate) fn is_space(letter: char) -> bool {
 /// ```
 pub fn preview(sender: Option<&str>, kind: &str, content: &str) -> String {
     let sender = sender.filter(|name| !name.is_empty()).unwrap_or("unknown");
-    let content = single_line(content, PREVIEW_LIMIT);
-    if content.is_empty() {
-        format!("{sender} ({kind})")
-    } else {
-        format!("{sender} ({kind}): {content}")
+    let shown = content.len().min(PREVIEW_LIMIT + '…'.len_utf8());
+    let mut line = String::with_capacity(sender.len() + kind.len() + " (): ".len() + shown);
+    for part in [sender, " (", kind, "): "] {
+        line.push_str(part);
     }
+    if !append_line(&mut line, content, PREVIEW_LIMIT) {
+        line.truncate(line.len() - ": ".len());
+    }
+    line
 }
 
 /// A text in one line: its words with single blanks between, cut after `limit` characters with `…`
 /// where it is longer. No more of the text is read than is shown.
 pub fn single_line(text: &str, limit: usize) -> String {
-    let mut line = String::with_capacity(text.len().min(limit.saturating_add(4)));
+    let mut line = String::new();
+    append_line(&mut line, text, limit);
+    line
+}
+
+/// Puts a text in one line behind another; `false` when it is empty.
+fn append_line(line: &mut String, text: &str, limit: usize) -> bool {
     let mut length = 0;
     let mut rest = text.trim_start_matches(is_space);
+    let is_empty = rest.is_empty();
     while !rest.is_empty() {
-        let is_first = length == 0;
-        let (word, after, cut) =
-            next_word(rest, limit.saturating_sub(length + usize::from(!is_first)));
         if length == limit {
             line.push('…');
             break;
         }
-        if !is_first {
+        if length > 0 {
             line.push(' ');
             length += 1;
         }
-        line.push_str(word.0);
-        length += word.1;
-        if cut {
+        let word = Word::first(rest, limit - length);
+        line.push_str(word.text);
+        length += word.length;
+        if word.goes_on {
             line.push('…');
             break;
         }
-        rest = after.trim_start_matches(is_space);
+        rest = word.after.trim_start_matches(is_space);
     }
-    line
+    !is_empty
 }
 
-/// The first word, no more than `most` characters of it, with their number; what follows; whether the word
-/// goes on.
-fn next_word(text: &str, most: usize) -> ((&str, usize), &str, bool) {
-    let mut length = 0;
-    for (at, letter) in text.char_indices() {
-        let is_end = is_space(letter);
-        if is_end || length == most {
-            let (word, after) = text.split_at(at);
-            return ((word, length), after, !is_end);
+/// The first word of a text, or its beginning.
+struct Word<'a> {
+    text: &'a str,
+    /// Its characters.
+    length: usize,
+    after: &'a str,
+    goes_on: bool,
+}
+
+impl<'a> Word<'a> {
+    /// No more than `most` characters of the first word of a text.
+    fn first(text: &'a str, most: usize) -> Self {
+        // Most letters are of one byte; the others are looked at one by one.
+        let is_odd = |byte: &u8| !byte.is_ascii() || is_space(char::from(*byte));
+        let plain = text.bytes().take(most).position(|byte| is_odd(&byte));
+        let plain = plain.unwrap_or_else(|| most.min(text.len()));
+        let mut length = plain;
+        for (at, letter) in text.get(plain..).unwrap_or_default().char_indices() {
+            let is_end = is_space(letter);
+            if is_end || length == most {
+                let (word, after) = text.split_at(plain + at);
+                return Self { text: word, length, after, goes_on: !is_end };
+            }
+            length += 1;
         }
-        length += 1;
+        Self { text, length, after: "", goes_on: false }
     }
-    ((text, length), "", false)
 }

@@ -4,14 +4,15 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use akgentic_agent::{AgentMessage, Intent};
+use akgentic_agent::{AgentMessage, Intent, provide_models};
+use akgentic_core::log::{LogContents, restore_team};
 use akgentic_core::prelude::*;
 use akgentic_llm::ModelMessage;
 use akgentic_mailbox::{ABSORBED_PREFIX, UNOFFERABLE_LINE};
 use uuid::Uuid;
 
-use crate::players::{Closed, Players, calls, config, last_texts, offered, text};
-use crate::world::{World, says, silence};
+use crate::players::{Closed, Players, Signals, calls, config, last_texts, offered, text};
+use crate::world::{Records, World, prompts, says, silence};
 
 /// Whoever writes in the middle of a request: the person, and to whom.
 type Post = Arc<OnceLock<(ActorAddress, ActorAddress)>>;
@@ -158,6 +159,61 @@ async fn a_message_taken_on_before_a_crash_is_on_record() {
     world.team.get_team().await.expect("drained");
     assert_eq!(world.records.handled().len(), 1);
     assert_eq!(copies(&world.records.conversation("@A"), "do not forget"), 1);
+}
+
+#[tokio::test]
+async fn a_message_taken_on_when_the_team_went_down_is_told_to_the_model() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("team.jsonl");
+    let post = Post::default();
+    let (known, step) = (Arc::clone(&post), Arc::new(AtomicUsize::new(0)));
+    let players = Players::default().plays("@A", move |input| {
+        let (human, agent) = known.get().expect("known").clone();
+        let step = step.fetch_add(1, Ordering::SeqCst);
+        async move {
+            if step == 0 {
+                human.send(&agent, request("do not forget")).expect("sent");
+                return calls(&[("quick", None)]);
+            }
+            let id = offered(&last_texts(&input).concat()).pop();
+            calls(&[("read_mailbox", id), ("deaf", None)])
+        }
+    });
+    let world = players.logged(Some(&path)).await;
+    world.configured(config("@A")).await;
+    let known = (world.member("@Human").await, world.member("@A").await);
+    post.set(known).expect("once");
+    world.human_says("@A", "go").await;
+    world.records.wait(|records| !records.handled().is_empty()).await;
+    world.team.get_team().await.expect("drained");
+    let cut = dir.path().join("cut.jsonl");
+    std::fs::copy(&path, &cut).expect("killed");
+
+    let players = Players::default().plays("@A", |input| async move {
+        text(&says("response", "@Human", &prompts(&input).join("|")))
+    });
+    let system = ActorSystem::new();
+    provide_models(&system, players);
+    system.provide(Arc::new(Signals::default()));
+    let contents = LogContents::read(&cut).expect("a log");
+    let records = Records::new();
+    let team = restore_team(&system, &contents, vec![Arc::new(records.clone())]).await;
+    let team = team.expect("restored").team;
+    let member = |name: &'static str| {
+        let team = team.clone();
+        async move { team.get_team_member(name).await.expect("asked").expect("a member") }
+    };
+    let (human, agent) = (member("@Human").await, member("@A").await);
+    human.send(&agent, request("go on")).expect("sent");
+    records
+        .wait(|records| {
+            records.sent_to("@Human").iter().any(|(_, intent, _)| *intent == Intent::Response)
+        })
+        .await;
+    let told = records.sent_to("@Human").pop().expect("an answer").2;
+    assert_eq!(told.matches("\n\ndo not forget").count(), 1, "{told}");
+    assert!(told.contains("taken this on as well"), "{told}");
+    system.shutdown(std::time::Duration::from_secs(10)).await;
 }
 
 /// How often the prompts of a conversation hold a text as the content of a message.

@@ -29,7 +29,12 @@ pub(crate) struct Players(Arc<Mutex<HashMap<String, Play>>>);
 impl Players {
     /// A team with a person whose agents are played.
     pub(crate) async fn world(self) -> World {
-        let world = World::new(Answers::default()).await;
+        self.logged(None).await
+    }
+
+    /// The same, its records kept in a file.
+    pub(crate) async fn logged(self, log: Option<&std::path::Path>) -> World {
+        let world = World::logged(Answers::default(), log).await;
         akgentic_agent::provide_models(&world.system, self);
         world.system.provide(Arc::new(Signals::default()));
         world
