@@ -41,6 +41,7 @@ pub fn render_arrival_notice<'m>(
     let plural = if count == 1 { "" } else { "s" };
     let mut notice = format!("{count} new message{plural} arrived:\n");
     let shown = options.max_lines.map_or(count, |most| most.min(count));
+    notice.reserve(shown.saturating_mul(UNOFFERABLE_LINE.len() + 1));
     let mut offers = false;
     for message in messages.take(shown) {
         if offered.contains(&message.id) {
@@ -63,7 +64,8 @@ fn line(notice: &mut String, message: &Message) -> Result<(), MailboxRender> {
     let mail = message.facet::<dyn MailboxMessage>().ok_or(MailboxRender(message.id))?;
     let preview = mail.rendering_preview(message);
     notice.push_str("- ");
-    let may_break = preview.bytes().any(|byte| !(b' '..0x80).contains(&byte));
+    // All of it at once is quicker than up to the first.
+    let may_break = preview.bytes().fold(false, |odd, byte| odd | !(b' '..0x80).contains(&byte));
     if may_break && preview.contains(is_line_break) {
         // Nothing may look like a line of its own.
         notice.extend(preview.chars().map(|c| if is_line_break(c) { ' ' } else { c }));

@@ -62,9 +62,17 @@ fn append_line(line: &mut String, text: &str, limit: usize) -> bool {
             line.push('…');
             break;
         }
-        rest = word.after.trim_start_matches(is_space);
+        rest = after_space(word.after);
     }
     !is_empty
+}
+
+/// A text without the white space at its start, which most often is one blank.
+fn after_space(text: &str) -> &str {
+    match text.as_bytes() {
+        [b' ', next, ..] if next.is_ascii_graphic() => text.get(1..).unwrap_or_default(),
+        _ => text.trim_start_matches(is_space),
+    }
 }
 
 /// The first word of a text, or its beginning.
