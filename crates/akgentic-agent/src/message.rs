@@ -1,5 +1,6 @@
 //! What agents say to each other, and how it reads to a model.
 
+use akgentic_core::wire::no_addresses;
 use akgentic_core::{Message, message};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -84,7 +85,7 @@ pub struct AgentMessage {
 }
 message!(AgentMessage = "akgentic.agent.messages.AgentMessage",
     aliases: ["akgentic.agent.AgentMessage"],
-    content: content, facets: [dyn LlmRenderable]);
+    content: content, facets: [dyn LlmRenderable], snapshot: no_addresses);
 
 impl AgentMessage {
     /// A message with this intent.
