@@ -1,10 +1,12 @@
 //! What an agent is configured with and what it keeps.
 
+use akgentic_core::wire::{no_addresses, snapshot_addresses};
 use akgentic_core::{BaseConfig, config, state};
 use akgentic_llm::{
     AgentUsageLimits, CompactionConfig, ModelConfig, PromptTemplate, ReactAgentConfig,
     RunUsageLimits, RuntimeConfig,
 };
+use akgentic_team::TeamTool;
 use akgentic_tool_core::{AnyCard, ToolStateCarrier, ToolStateCell};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,7 +53,8 @@ pub struct AgentConfig {
     pub options: AgentOptions,
 }
 config!(AgentConfig = "akgentic.agent.config.AgentConfig",
-    aliases: ["akgentic.agent.AgentConfig"], base: base, refined: refine);
+    aliases: ["akgentic.agent.AgentConfig"], base: base, snapshot: AgentConfig::snapshot,
+    refined: refine);
 
 impl AgentConfig {
     /// An agent of this name and role whose system prompt starts with `prompt`.
@@ -77,6 +80,12 @@ impl AgentConfig {
     pub fn usage_limits(&self) -> &RunUsageLimits {
         tracing::warn!("usage_limits is deprecated; read run_usage_limits");
         &self.run_usage_limits
+    }
+
+    /// Addresses can be in the cards of others only.
+    fn snapshot(&self) -> Option<Self> {
+        let own = |card: &AnyCard| card.as_any().is::<TeamTool>();
+        if self.tools.iter().all(own) { None } else { snapshot_addresses(self) }
     }
 
     /// The part of it that the model loop is made from.
@@ -105,7 +114,8 @@ pub struct AgentState {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operator_actions: Vec<String>,
 }
-state!(AgentState = "akgentic.agent.config.AgentState", aliases: ["akgentic.agent.AgentState"]);
+state!(AgentState = "akgentic.agent.config.AgentState", aliases: ["akgentic.agent.AgentState"],
+    snapshot: no_addresses);
 
 impl AgentState {
     /// The state of an agent that starts.

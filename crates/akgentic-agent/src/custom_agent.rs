@@ -5,7 +5,7 @@ use std::sync::Arc;
 use akgentic_core::message;
 use akgentic_core::message::CancelMessage;
 use akgentic_core::state::StateSlot;
-use akgentic_core::wire::AnyValue;
+use akgentic_core::wire::{AnyValue, no_addresses};
 use akgentic_core::{Actor, ActorError, Context, Handlers, Message, Outcome, Typed, agent_type};
 use akgentic_llm::run::ModelStep;
 use akgentic_llm::{Hook, HookFuture, RunContext};
@@ -30,7 +30,7 @@ pub struct TriageMessage {
 }
 message!(TriageMessage = "akgentic.agent.custom_agent.TriageMessage",
     aliases: ["akgentic.agent.TriageMessage"],
-    content: incident, facets: [dyn LlmRenderable]);
+    content: incident, facets: [dyn LlmRenderable], snapshot: no_addresses);
 
 fn nobody() -> String {
     "unknown".to_owned()

@@ -1,5 +1,6 @@
 //! What agents say to each other, and how it reads to a model.
 
+use akgentic_core::wire::no_addresses;
 use akgentic_core::{ActorAddress, Message, message};
 use akgentic_mailbox::{MailboxMessage, preview};
 use schemars::JsonSchema;
@@ -85,7 +86,8 @@ pub struct AgentMessage {
 }
 message!(AgentMessage = "akgentic.agent.messages.AgentMessage",
     aliases: ["akgentic.agent.AgentMessage"],
-    content: content, facets: [dyn LlmRenderable, dyn MailboxMessage]);
+    content: content, facets: [dyn LlmRenderable, dyn MailboxMessage],
+    snapshot: no_addresses);
 
 impl AgentMessage {
     /// A message with this intent.

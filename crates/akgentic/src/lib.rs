@@ -50,8 +50,8 @@ pub mod prelude {
 
     #[cfg(feature = "agent")]
     pub use akgentic_agent::{
-        AgentConfig, AgentMessage, BaseAgent, HumanProxy, HumanSays, Intent, ModelSource,
-        StructuredOutput, provide_models,
+        AgentConfig, AgentMessage, AgentOptions, AgentOutput, AgentSetup, BaseAgent, HumanProxy,
+        HumanSays, Intent, LlmAgent, ModelSource, StructuredOutput, provide_models,
     };
     #[cfg(feature = "llm")]
     pub use akgentic_llm::{FunctionModel, Model, ModelConfig, Scenario};

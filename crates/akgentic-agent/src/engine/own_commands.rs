@@ -1,7 +1,9 @@
 //! Commands of the agent itself: they work on its conversation.
 
+use std::sync::LazyLock;
+
 use akgentic_core::ActorError;
-use akgentic_tool_core::{Command, CommandArgs, ToolError};
+use akgentic_tool_core::{Command, CommandArgs, CommandShape, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::sync::{mpsc, oneshot};
@@ -27,6 +29,13 @@ impl CommandArgs for Clear {
     type Output = String;
 }
 
+static COMPACT: LazyLock<CommandShape> =
+    LazyLock::new(|| CommandShape::of::<Compact>("Shortens the conversation with the model now."));
+
+static CLEAR: LazyLock<CommandShape> = LazyLock::new(|| {
+    CommandShape::of::<Clear>("Drops the conversation with the model; the agent begins anew.")
+});
+
 /// What such a command wants done to the conversation.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Chore {
@@ -44,18 +53,14 @@ pub(super) type ChoreRequest = (Chore, oneshot::Sender<Result<String, ActorError
 pub(super) fn own_commands() -> (Vec<Command>, mpsc::Receiver<ChoreRequest>) {
     let (ask, chores) = mpsc::channel(1);
     let for_clear = ask.clone();
-    let compact =
-        Command::of("Shortens the conversation with the model now.", move |_: Compact| {
-            let ask = ask.clone();
-            async move { done(ask, Chore::Compact).await }
-        });
-    let clear = Command::of(
-        "Drops the conversation with the model; the agent begins anew.",
-        move |_: Clear| {
-            let ask = for_clear.clone();
-            async move { done(ask, Chore::Clear).await }
-        },
-    );
+    let compact = Command::shaped(&COMPACT, move |_: Compact| {
+        let ask = ask.clone();
+        async move { done(ask, Chore::Compact).await }
+    });
+    let clear = Command::shaped(&CLEAR, move |_: Clear| {
+        let ask = for_clear.clone();
+        async move { done(ask, Chore::Clear).await }
+    });
     (vec![compact, clear], chores)
 }
 
