@@ -1,15 +1,18 @@
 //! The agent: takes messages, lets its model work on them, sends what comes out.
 
+use std::sync::Arc;
+
+use akgentic_core::message::CancelMessage;
 use akgentic_core::state::StateSlot;
 use akgentic_core::wire::AnyValue;
-use akgentic_core::{Actor, ActorError, Context, Handlers, Outcome, Typed, agent_type};
-use akgentic_llm::OutputSpec;
+use akgentic_core::{Actor, ActorError, Context, Handle, Handlers, Message, Outcome, agent_type};
+use akgentic_llm::UsageSummary;
 
+use crate::agent::LlmAgent;
 use crate::config::AgentConfig;
-use crate::engine::{Engine, notify_human};
 use crate::message::AgentMessage;
-use crate::output::StructuredOutput;
-use crate::routing::route;
+use crate::requests::{ListModels, SummarizeUsage, SwitchModel};
+use crate::setup::AgentSetup;
 
 /// An LLM agent of a team.
 ///
@@ -17,107 +20,84 @@ use crate::routing::route;
 /// is a list of messages, each sent to a member or to a newly hired one. There is no call stack and
 /// no automatic reply: the model chooses who gets what.
 #[derive(Debug)]
-pub struct BaseAgent {
-    life: Life,
-}
+pub struct BaseAgent(LlmAgent);
 agent_type!(BaseAgent = "akgentic.agent.agent.BaseAgent", aliases: ["akgentic.agent.BaseAgent"]);
-
-#[derive(Debug)]
-enum Life {
-    Starting,
-    Running(Box<Engine>),
-    /// Its start failed; the human is told with the first message.
-    Failed {
-        error: ActorError,
-        told: bool,
-    },
-}
 
 impl Actor for BaseAgent {
     type Config = AgentConfig;
 
     fn create(_: &AgentConfig) -> Result<Self, ActorError> {
-        Ok(Self { life: Life::Starting })
+        Ok(Self(LlmAgent::default()))
     }
 
     fn handlers(handlers: &mut Handlers<Self>) {
         handlers
-            .on::<AgentMessage>(|this, message, ctx| Box::pin(this.agent_message(message, ctx)));
-        handlers.on::<akgentic_core::message::CancelMessage>(|_, _, ctx| {
+            .on::<AgentMessage>(|this, message, ctx| Box::pin(this.0.agent_message(message, ctx)));
+        handlers.on::<CancelMessage>(|_, _, ctx| {
             tracing::debug!(agent = %ctx.name(), "there is no run to cancel");
             Box::pin(async { Ok(Outcome::done()) })
         });
     }
 
     async fn on_start(&mut self, ctx: &mut Context) -> Result<(), ActorError> {
-        let started = match ctx.config_as::<AgentConfig>().cloned() {
-            Some(config) => Engine::start(&config, ctx).await,
-            None => Err(ActorError::new("StartFailed", "an agent is configured by AgentConfig")),
-        };
-        match started {
-            Ok(engine) => {
-                self.life = Life::Running(Box::new(engine));
-                Ok(())
-            }
-            Err(error) => {
-                self.life = Life::Failed { error: error.clone(), told: false };
-                Err(error)
-            }
-        }
+        self.0.start(AgentSetup::default(), ctx).await
     }
 
     fn state(&mut self) -> Option<&mut dyn StateSlot> {
-        match &mut self.life {
-            Life::Running(engine) => Some(engine.state()),
-            Life::Starting | Life::Failed { .. } => None,
-        }
+        self.0.state()
     }
 
     async fn restore(&mut self, events: Vec<AnyValue>, _: &mut Context) -> Result<(), ActorError> {
-        if let Life::Running(engine) = &mut self.life {
-            engine.restore(&events);
-        }
+        self.0.restore(&events);
         Ok(())
     }
 
+    async fn resume_turn(
+        &mut self,
+        message: Arc<Message>,
+        ctx: &mut Context,
+    ) -> Result<bool, ActorError> {
+        self.0.resume_turn(&message, ctx).await
+    }
+
     async fn on_stop(&mut self, _: &mut Context) -> Result<(), ActorError> {
-        if let Life::Running(engine) = &mut self.life {
-            engine.stop().await;
-        }
+        self.0.stop().await;
         Ok(())
     }
 }
 
-impl BaseAgent {
-    async fn agent_message(
+impl Handle<SummarizeUsage> for BaseAgent {
+    type Reply = UsageSummary;
+
+    async fn handle(
         &mut self,
-        message: Typed<AgentMessage>,
+        request: SummarizeUsage,
         ctx: &mut Context,
-    ) -> Result<Outcome, ActorError> {
-        let engine = match &mut self.life {
-            Life::Running(engine) => engine,
-            Life::Failed { error, told } => {
-                let error = error.clone();
-                if !std::mem::replace(told, true) {
-                    let text = format!("{} did not start and cannot work: {error}", ctx.name());
-                    notify_human(ctx, &text).await;
-                }
-                return Err(error);
-            }
-            Life::Starting => {
-                return Err(ActorError::new("StartFailed", "the agent has not started"));
-            }
-        };
-        let content = message.body().content.as_str();
-        tracing::debug!(agent = %ctx.name(), sender = ?message.sender, length = content.len(), "message");
-        if content.starts_with('/') && engine.command(content, message.sender.as_ref(), ctx).await?
-        {
-            return Ok(Outcome::done());
-        }
-        let output =
-            engine.act(message.message(), &OutputSpec::of::<StructuredOutput>(), ctx).await?;
-        let output: StructuredOutput = output.parse()?;
-        route(engine, output, ctx).await?;
-        Ok(Outcome::done())
+    ) -> Result<UsageSummary, ActorError> {
+        self.0.engine(ctx).await?.usage_summary(request.by_run, ctx).await
+    }
+}
+
+impl Handle<ListModels> for BaseAgent {
+    type Reply = Vec<crate::ModelEntry>;
+
+    async fn handle(
+        &mut self,
+        _: ListModels,
+        ctx: &mut Context,
+    ) -> Result<Vec<crate::ModelEntry>, ActorError> {
+        Ok(self.0.engine(ctx).await?.models().rows())
+    }
+}
+
+impl Handle<SwitchModel> for BaseAgent {
+    type Reply = String;
+
+    async fn handle(
+        &mut self,
+        request: SwitchModel,
+        ctx: &mut Context,
+    ) -> Result<String, ActorError> {
+        Ok(self.0.engine(ctx).await?.switch_model(&request.key)?)
     }
 }

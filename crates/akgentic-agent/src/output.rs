@@ -1,9 +1,29 @@
 //! What an agent answers: messages, each with a recipient.
 
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::message::Intent;
+
+/// What the model of an agent is to produce in a turn.
+///
+/// ```
+/// use akgentic_agent::AgentOutput;
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Verdict { text: String }
+///
+/// impl AgentOutput for Verdict {}
+/// ```
+pub trait AgentOutput: DeserializeOwned + JsonSchema + Send + 'static {
+    /// What a turn gives whose run was interrupted; without one the turn fails.
+    fn default_output() -> Option<Self> {
+        None
+    }
+}
 
 /// The answer of an agent's turn.
 ///
@@ -14,6 +34,12 @@ pub struct StructuredOutput {
     /// empty only when there is nothing to send.
     #[serde(default)]
     pub messages: Vec<Request>,
+}
+
+impl AgentOutput for StructuredOutput {
+    fn default_output() -> Option<Self> {
+        Some(Self::default())
+    }
 }
 
 /// One message to send.

@@ -1,71 +1,136 @@
 //! From an output to messages on their way: recipients found or hired.
 
+use std::future::Future;
+
 use akgentic_core::message::{NotificationMessage, WarningMessage};
+use akgentic_core::orchestrator::is_tool_actor;
 use akgentic_core::{ActorAddress, ActorError, Context};
 
-use crate::engine::Engine;
+use crate::engine::{Engine, closest};
+use crate::human::notify_human;
 use crate::message::{AgentMessage, Intent};
 use crate::output::{Request, StructuredOutput};
+
+/// What finding a recipient needs of an agent.
+pub trait TeamResolver {
+    /// The member with exactly this name.
+    fn get_team_member(
+        &self,
+        name: &str,
+    ) -> impl Future<Output = Result<Option<ActorAddress>, ActorError>> + Send;
+
+    /// Hires a member of this role.
+    fn hire_member(
+        &self,
+        role: &str,
+    ) -> impl Future<Output = Result<ActorAddress, ActorError>> + Send;
+}
+
+/// An agent in its team.
+pub struct Membership<'a> {
+    /// The agent.
+    pub engine: &'a Engine,
+    /// Its context.
+    pub ctx: &'a Context,
+}
+
+impl TeamResolver for Membership<'_> {
+    async fn get_team_member(&self, name: &str) -> Result<Option<ActorAddress>, ActorError> {
+        Ok(self.ctx.team()?.get_team_member(name).await?)
+    }
+
+    async fn hire_member(&self, role: &str) -> Result<ActorAddress, ActorError> {
+        Ok(self.engine.hire_member(role).await?)
+    }
+}
+
+impl std::fmt::Debug for Membership<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Membership").field(self.ctx).finish()
+    }
+}
 
 /// Finds the member with this exact name, when the recipient starts with `@`; hires one of this
 /// role otherwise. `None` when there is no such member.
 pub async fn resolve_recipient(
-    engine: &Engine,
+    team: &impl TeamResolver,
     recipient: &str,
-    ctx: &Context,
 ) -> Result<Option<ActorAddress>, ActorError> {
     if recipient.starts_with('@') {
-        return Ok(ctx.team()?.get_team_member(recipient).await?);
+        return team.get_team_member(recipient).await;
     }
-    Ok(Some(engine.hire_member(recipient).await?))
+    team.hire_member(recipient).await.map(Some)
+}
+
+/// What became of an output.
+#[derive(Debug, Default)]
+struct Routed {
+    sent: usize,
+    failed: Vec<String>,
+    /// Recipients nobody answers to.
+    unknown: Vec<String>,
 }
 
 /// Sends every message of an output; gives back how many were sent.
 ///
 /// A recipient that cannot be reached does not hold up the others. Roles that cannot be hired and
 /// members that are gone are reported in one warning, and the model is told with its next turn.
-/// An unknown `@Name` is logged only.
+/// An unknown `@Name` is logged, and reported like them when the options say so.
 pub async fn route(
     engine: &mut Engine,
     output: StructuredOutput,
     ctx: &mut Context,
 ) -> Result<usize, ActorError> {
-    let mut sent = 0;
-    let mut failed = Vec::new();
+    let mut routed = Routed::default();
     for request in output.messages {
-        match deliver(engine, &request, ctx).await {
-            Ok(true) => sent += 1,
-            Ok(false) => {}
-            Err(error) => failed.push(format!("{}: {error}", request.recipient)),
+        if let Err(error) = deliver(engine, &request, &mut routed, ctx).await {
+            routed.failed.push(format!("{}: {error}", request.recipient));
         }
     }
-    if !failed.is_empty() {
-        report(engine, &failed, ctx)?;
+    if !routed.unknown.is_empty() {
+        let known = names_for_typos(&routed.unknown, ctx);
+        tracing::warn!(
+            agent = %ctx.name(), unknown = ?routed.unknown, closest = ?known,
+            "nobody has these names; not sent"
+        );
+        if engine.options().report_unknown_members {
+            let known = if known.is_empty() { "nobody".to_owned() } else { known.join(", ") };
+            let unknown = routed.unknown.iter();
+            routed.failed.extend(
+                unknown.map(|name| format!("{name}: there is no such member; there is {known}")),
+            );
+        }
     }
-    Ok(sent)
+    if !routed.failed.is_empty() {
+        report(engine, &routed.failed, ctx)?;
+    }
+    notice_silence(engine, routed.sent, ctx).await;
+    Ok(routed.sent)
 }
 
 async fn deliver(
     engine: &Engine,
     request: &Request,
+    routed: &mut Routed,
     ctx: &mut Context,
-) -> Result<bool, ActorError> {
+) -> Result<(), ActorError> {
     let recipient = request.recipient.as_str();
     let found = if recipient.trim().is_empty() {
         None
     } else {
-        resolve_recipient(engine, recipient, ctx).await?
+        resolve_recipient(&Membership { engine, ctx }, recipient).await?
     };
     let Some(member) = found else {
-        tracing::warn!(agent = %ctx.name(), recipient, "nobody has this name; not sent");
-        return Ok(false);
+        routed.unknown.push(recipient.to_owned());
+        return Ok(());
     };
     if is_receipt_for_a_receipt(request.message_type, &member, ctx) {
         tracing::info!(agent = %ctx.name(), %member, "a receipt needs no receipt; not sent");
-        return Ok(false);
+        return Ok(());
     }
     ctx.send(&member, AgentMessage::new(request.message_type, request.message.as_str()))?;
-    Ok(true)
+    routed.sent += 1;
+    Ok(())
 }
 
 /// Two agents would keep each other awake for ever by acknowledging acknowledgments.
@@ -74,8 +139,19 @@ fn is_receipt_for_a_receipt(intent: Intent, to: &ActorAddress, ctx: &Context) ->
     let Some(current) = ctx.current_message() else { return false };
     let Some(handled) = current.body::<AgentMessage>() else { return false };
     let Some(sender) = &current.sender else { return false };
-    let is_agent = !sender.is_user_proxy() && !sender.name().starts_with('#');
+    let is_agent = !sender.is_user_proxy() && !is_tool_actor(sender.name());
     is_receipt(intent) && is_receipt(handled.intent) && is_agent && sender == to
+}
+
+/// The members whose names come closest to what a model wrote.
+fn names_for_typos(unknown: &[String], ctx: &Context) -> Vec<String> {
+    let Some(team) = ctx.team_view() else { return Vec::new() };
+    let members = team.members();
+    let names = members.iter().map(ActorAddress::name).filter(|name| !is_tool_actor(name));
+    let wanted = unknown.first().map_or("", String::as_str);
+    let mut names = closest(wanted, names.map(str::to_owned));
+    names.truncate(3);
+    names
 }
 
 fn report(engine: &mut Engine, failed: &[String], ctx: &mut Context) -> Result<(), ActorError> {
@@ -88,9 +164,32 @@ fn report(engine: &mut Engine, failed: &[String], ctx: &mut Context) -> Result<(
             current_message: ctx.current_message(),
         },
     });
-    let told = format!(
+    engine.tell_model(format!(
         "**Delivery report** - these messages of yours were not sent:\n- {list}\n\
          Choose other recipients if they still matter."
+    ))
+}
+
+/// A request that nobody is answered is noticed, when the options say so.
+async fn notice_silence(engine: &Engine, sent: usize, ctx: &Context) {
+    if !engine.options().notify_on_empty_answer || sent > 0 || engine.hired() > 0 {
+        return;
+    }
+    let Some(current) = ctx.current_message() else { return };
+    let request = current.body::<AgentMessage>().filter(|said| said.intent == Intent::Request);
+    let (Some(_), Some(sender)) = (request, &current.sender) else { return };
+    let empty_answers = 1;
+    tracing::warn!(
+        agent = %ctx.name(), asker = %sender, monotonic_counter.empty_answers = empty_answers,
+        "a request was answered with nothing"
     );
-    engine.react().append_user_prompt(told).map_err(crate::errors::actor_error)
+    if engine.concluded() {
+        let text = format!(
+            "{} ended its work on a request of {} at a limit and answered nothing. \
+             Please review it and tell it how to go on.",
+            ctx.name(),
+            sender.name()
+        );
+        notify_human(ctx, &text).await;
+    }
 }

@@ -103,6 +103,21 @@ pub trait Actor: ActorType + Sized + Send + 'static {
         async { Ok(()) }
     }
 
+    /// Brings a turn to its end that was cut off when the team went down; called after
+    /// [`Actor::restore`], before any mail, as if `message` were being handled.
+    ///
+    /// `true` when everything the turn was to do is done now. Otherwise, as by default, the turn is
+    /// closed with a warning that its effects are unknown. What was recorded tells how far it had
+    /// come; it must not do anything a second time.
+    fn resume_turn(
+        &mut self,
+        message: Arc<Message>,
+        ctx: &mut Context,
+    ) -> impl Future<Output = Result<bool, ActorError>> + Send {
+        let _unused = (message, ctx);
+        async { Ok(false) }
+    }
+
     /// Runs when somebody asks the actor to stop: children first, then itself.
     fn stop(&mut self, ctx: &mut Context) -> impl Future<Output = Result<(), ActorError>> + Send {
         async move {

@@ -99,9 +99,10 @@ macro_rules! payload {
 /// Makes a serde struct a configuration of actors and registers it.
 ///
 /// `config!(WorkerConfig = "path", aliases: ["…"], deprecated: ["…"], base: base, extends: Parent,
-/// snapshot: function)`. `base` is the way to the flattened `BaseConfig`, without it the type has
-/// to be `AsRef` and `AsMut` of it; `extends` names the configuration type it derives from when
-/// that is not `BaseConfig`.
+/// snapshot: function, refined: function)`. `base` is the way to the flattened `BaseConfig`, without
+/// it the type has to be `AsRef` and `AsMut` of it; `extends` names the configuration type it derives
+/// from when that is not `BaseConfig`; `refined` is done to the fields before they are read, see
+/// [`Refine`](crate::wire::Refine).
 ///
 /// A field that nobody should edit says so in its schema with
 /// `#[schemars(extend("readOnly" = true))]`.
@@ -113,6 +114,7 @@ macro_rules! config {
         $(, base: $($base:ident).+)?
         $(, extends: $parent:ty)?
         $(, snapshot: $snapshot:path)?
+        $(, refined: $refine:path)?
         $(,)?
     ) => {
         $crate::wire_type!($ty = $path, aliases: [$($($alias),*)?],
@@ -144,7 +146,7 @@ macro_rules! config {
         }
 
         $crate::family_member!($ty: dyn $crate::config::Config, $crate::wire::Kind::Config
-            $(, extending(<$parent as $crate::wire::WireType>::PATH))?);
+            $(, extending(<$parent as $crate::wire::WireType>::PATH))? $(, refined($refine))?);
     };
 }
 

@@ -45,6 +45,11 @@ pub(crate) trait Hosted: Send {
         events: Vec<AnyValue>,
         ctx: &'a mut Context,
     ) -> BoxFuture<'a, Result<(), ActorError>>;
+    fn resume_turn<'a>(
+        &'a mut self,
+        message: Arc<Message>,
+        ctx: &'a mut Context,
+    ) -> BoxFuture<'a, Result<bool, ActorError>>;
     fn stop<'a>(&'a mut self, ctx: &'a mut Context) -> BoxFuture<'a, Result<(), ActorError>>;
     fn on_stop<'a>(&'a mut self, ctx: &'a mut Context) -> BoxFuture<'a, Result<(), ActorError>>;
     fn state(&mut self) -> Option<&mut dyn StateSlot>;
@@ -80,6 +85,14 @@ impl<A: Actor> Hosted for A {
         ctx: &'a mut Context,
     ) -> BoxFuture<'a, Result<(), ActorError>> {
         Box::pin(async move { Actor::restore(self, events, ctx).await })
+    }
+
+    fn resume_turn<'a>(
+        &'a mut self,
+        message: Arc<Message>,
+        ctx: &'a mut Context,
+    ) -> BoxFuture<'a, Result<bool, ActorError>> {
+        Box::pin(async move { Actor::resume_turn(self, message, ctx).await })
     }
 
     fn stop<'a>(&'a mut self, ctx: &'a mut Context) -> BoxFuture<'a, Result<(), ActorError>> {

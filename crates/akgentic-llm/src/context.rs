@@ -9,8 +9,8 @@ use crate::compaction::{COMPACTION_RUN, Spent};
 use crate::error::BoxError;
 use crate::event::{
     ContextObserver, LlmContextClearedEvent, LlmContextCompactedEvent, LlmEvent, LlmMessageEvent,
-    LlmSystemPromptEvent, LlmUsageEvent, SystemPromptPartSnapshot, ToolCallEvent, ToolReturnEvent,
-    system_prompt_hash,
+    LlmSystemPromptEvent, LlmUsageEvent, ONE_SHOT_RUN, SystemPromptPartSnapshot, ToolCallEvent,
+    ToolReturnEvent, system_prompt_hash,
 };
 use crate::fold::fold;
 use crate::message::{ModelMessage, ModelRequest, ModelResponse};
@@ -32,6 +32,7 @@ pub struct ContextManager {
     compaction: CompactionMemory,
     system_prompt: Vec<SystemPromptPartSnapshot>,
     meter: CostMeter,
+    generation: u64,
 }
 
 /// What is remembered of compactions, so that none follows another for nothing.
@@ -81,6 +82,11 @@ impl ContextManager {
     /// The history.
     pub fn messages(&self) -> &[Arc<ModelMessage>] {
         &self.messages
+    }
+
+    /// A number that changes whenever the history changes otherwise than by being added to.
+    pub fn generation(&self) -> u64 {
+        self.generation
     }
 
     /// Input tokens of the last response, when there was one since the context was cleared.
@@ -170,6 +176,7 @@ impl ContextManager {
     pub fn clear_context(&mut self) -> Result<usize, BoxError> {
         let count = self.messages.len();
         self.messages.clear();
+        self.generation += 1;
         self.last_system_prompt_hash = None;
         self.last_input_tokens = None;
         self.compaction = CompactionMemory::default();
@@ -184,6 +191,7 @@ impl ContextManager {
     /// Replaces the history; nobody is told.
     pub fn restore(&mut self, messages: Vec<Arc<ModelMessage>>) {
         self.messages = messages;
+        self.generation += 1;
     }
 
     /// Sets the digest of the system prompts as if observers had been told.
@@ -233,6 +241,7 @@ impl ContextManager {
         now: Timestamp,
     ) -> Result<(), BoxError> {
         self.messages = fold(&self.messages, &event, now);
+        self.generation += 1;
         self.compaction.on_fold();
         self.notify(&LlmEvent::Compacted(event))
     }
@@ -269,6 +278,7 @@ impl ContextManager {
                     hash = Some(event.content_hash.clone());
                     system_prompt = &event.parts;
                 }
+                LlmEvent::Usage(event) if event.run_id == ONE_SHOT_RUN => {}
                 LlmEvent::Usage(event) => {
                     // what a summary cost is no run and says nothing about the history
                     if event.run_id != COMPACTION_RUN {
@@ -294,6 +304,7 @@ impl ContextManager {
         }
         restored.runs = u64::try_from(runs.len()).unwrap_or(u64::MAX);
         self.messages = messages;
+        self.generation += 1;
         self.last_system_prompt_hash = hash;
         self.last_input_tokens = input_tokens;
         self.compaction = compaction;
@@ -375,6 +386,7 @@ impl ContextManager {
         let dropped = others.len().saturating_sub(room);
         kept.extend(others.into_iter().skip(dropped));
         self.messages = kept;
+        self.generation += 1;
     }
 
     fn notify(&self, event: &LlmEvent) -> Result<(), BoxError> {

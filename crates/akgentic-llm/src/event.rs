@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use akgentic_core::payload;
-use akgentic_core::wire::{AnyValue, WireType as _};
+use akgentic_core::wire::{AnyValue, WireType as _, no_addresses};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
@@ -18,7 +18,7 @@ pub struct LlmMessageEvent {
     pub message: Arc<ModelMessage>,
 }
 payload!(LlmMessageEvent = "akgentic.llm.event.LlmMessageEvent",
-    aliases: ["akgentic.llm.LlmMessageEvent"]);
+    aliases: ["akgentic.llm.LlmMessageEvent"], snapshot: no_addresses);
 
 /// A model asked for a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -33,7 +33,7 @@ pub struct ToolCallEvent {
     pub arguments: String,
 }
 payload!(ToolCallEvent = "akgentic.llm.event.ToolCallEvent",
-    aliases: ["akgentic.llm.ToolCallEvent"]);
+    aliases: ["akgentic.llm.ToolCallEvent"], snapshot: no_addresses);
 
 /// A tool call was answered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -48,13 +48,18 @@ pub struct ToolReturnEvent {
     pub success: bool,
 }
 payload!(ToolReturnEvent = "akgentic.llm.event.ToolReturnEvent",
-    aliases: ["akgentic.llm.ToolReturnEvent"]);
+    aliases: ["akgentic.llm.ToolReturnEvent"], snapshot: no_addresses);
+
+/// Stands for the run in the usage of questions that cards put to a model outside of any run; they
+/// count against no budget.
+pub const ONE_SHOT_RUN: &str = "one-shot";
 
 /// A response consumed tokens.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LlmUsageEvent {
     /// The run; empty outside one,
-    /// [`COMPACTION_RUN`](crate::compaction::COMPACTION_RUN) for a summary.
+    /// [`COMPACTION_RUN`](crate::compaction::COMPACTION_RUN) for a summary, [`ONE_SHOT_RUN`] for a
+    /// question of a card.
     pub run_id: String,
     /// The model, as the provider names it.
     pub model_name: String,
@@ -75,7 +80,7 @@ pub struct LlmUsageEvent {
     pub estimated_cost_usd: f64,
 }
 payload!(LlmUsageEvent = "akgentic.llm.event.LlmUsageEvent",
-    aliases: ["akgentic.llm.LlmUsageEvent"]);
+    aliases: ["akgentic.llm.LlmUsageEvent"], snapshot: no_addresses);
 
 /// The system prompts as a run rendered them; sent when they differ from the last time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -89,7 +94,7 @@ pub struct LlmSystemPromptEvent {
     pub content_hash: String,
 }
 payload!(LlmSystemPromptEvent = "akgentic.llm.event.LlmSystemPromptEvent",
-    aliases: ["akgentic.llm.LlmSystemPromptEvent"]);
+    aliases: ["akgentic.llm.LlmSystemPromptEvent"], snapshot: no_addresses);
 
 /// One rendered system prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -100,7 +105,7 @@ pub struct SystemPromptPartSnapshot {
     pub content: String,
 }
 payload!(SystemPromptPartSnapshot = "akgentic.llm.event.SystemPromptPartSnapshot",
-    aliases: ["akgentic.llm.SystemPromptPartSnapshot"]);
+    aliases: ["akgentic.llm.SystemPromptPartSnapshot"], snapshot: no_addresses);
 
 /// The conversation was shortened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -121,7 +126,7 @@ pub struct LlmContextCompactedEvent {
     pub tokens_after: Option<u64>,
 }
 payload!(LlmContextCompactedEvent = "akgentic.llm.event.LlmContextCompactedEvent",
-    aliases: ["akgentic.llm.LlmContextCompactedEvent"]);
+    aliases: ["akgentic.llm.LlmContextCompactedEvent"], snapshot: no_addresses);
 
 /// The conversation was dropped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -132,7 +137,7 @@ pub struct LlmContextClearedEvent {
     pub cleared_message_count: u64,
 }
 payload!(LlmContextClearedEvent = "akgentic.llm.event.LlmContextClearedEvent",
-    aliases: ["akgentic.llm.LlmContextClearedEvent"]);
+    aliases: ["akgentic.llm.LlmContextClearedEvent"], snapshot: no_addresses);
 
 /// Any event of a context.
 #[derive(Clone, Debug, PartialEq)]

@@ -52,7 +52,7 @@ impl FromIterator<Arc<ModelMessage>> for History {
 /// The stored history stays as it is. Results stay in the order they came; [`sendable`] puts them
 /// in the order of their calls as well.
 pub fn clean(history: &[Arc<ModelMessage>], now: Timestamp) -> History {
-    let mut outgoing = Outgoing { messages: History::default(), ordered: false };
+    let mut outgoing = Outgoing { ordered: false, ..Outgoing::empty() };
     outgoing.extend(history, now);
     outgoing.close_calls(now);
     outgoing.messages
@@ -71,25 +71,72 @@ pub fn sendable(history: &[Arc<ModelMessage>], now: Timestamp) -> History {
 pub(crate) struct Outgoing {
     messages: History,
     ordered: bool,
+    /// The messages that bear system prompts; unknown once others had their hands on the list.
+    prompted: Option<Vec<usize>>,
 }
 
 impl Outgoing {
     pub(crate) fn new(history: &[Arc<ModelMessage>], now: Timestamp) -> Self {
-        let mut outgoing = Self { messages: History::default(), ordered: true };
+        let mut outgoing = Self::empty();
         outgoing.extend(history, now);
         outgoing
+    }
+
+    fn empty() -> Self {
+        Self { messages: History::default(), ordered: true, prompted: Some(Vec::new()) }
     }
 
     pub(crate) fn messages(&self) -> &History {
         &self.messages
     }
 
+    /// Puts the list back as somebody else left it.
     pub(crate) fn replace(&mut self, messages: History) {
-        self.messages = messages;
+        if !Arc::ptr_eq(&self.messages.0, &messages.0) {
+            self.messages = messages;
+            self.prompted = None;
+        }
+    }
+
+    /// Whether it still is what its messages make.
+    pub(crate) fn is_own(&self) -> bool {
+        self.prompted.is_some()
+    }
+
+    /// Changes the messages for which `wanted` holds, among those that bear system prompts.
+    pub(crate) fn change_prompts(
+        &mut self,
+        wanted: impl Fn(&ModelRequest) -> bool,
+        change: impl Fn(&mut ModelRequest),
+    ) {
+        let all = 0..self.messages.len();
+        let prompted = self.prompted.clone().unwrap_or_else(|| all.collect());
+        let is_wanted = |index: &usize| {
+            let request = self.messages.get(*index).and_then(|message| message.as_request());
+            request.is_some_and(&wanted)
+        };
+        let wanted: Vec<usize> = prompted.into_iter().filter(is_wanted).collect();
+        for index in wanted {
+            let Some(message) = self.messages.make_mut().get_mut(index) else { continue };
+            if let ModelMessage::Request(request) = Arc::make_mut(message) {
+                change(request);
+            }
+        }
     }
 
     /// Adds a message. `now` stamps returns that have to be made up.
     pub(crate) fn push(&mut self, message: Arc<ModelMessage>, now: Timestamp) {
+        let bears_prompt = message.bears_system_prompt();
+        self.add(message, now);
+        let last = self.messages.len().saturating_sub(1);
+        if let Some(prompted) = self.prompted.as_mut().filter(|_| bears_prompt)
+            && prompted.last() != Some(&last)
+        {
+            prompted.push(last);
+        }
+    }
+
+    fn add(&mut self, message: Arc<ModelMessage>, now: Timestamp) {
         match &*message {
             ModelMessage::Request(request) => match self.admissible(request) {
                 None => self.push_request(message),

@@ -48,8 +48,8 @@ pub use drive::{Deadlines, Drivers, MessageSink, Stopping, TOOL_TIMEOUT, drive};
 pub use error::{BoxError, ModelError, ModelErrorKind, RunError, UnexpectedBehavior};
 pub use event::{
     ContextObserver, LlmContextClearedEvent, LlmContextCompactedEvent, LlmEvent, LlmMessageEvent,
-    LlmSystemPromptEvent, LlmUsageEvent, SystemPromptPartSnapshot, ToolCallEvent, ToolReturnEvent,
-    system_prompt_hash,
+    LlmSystemPromptEvent, LlmUsageEvent, ONE_SHOT_RUN, SystemPromptPartSnapshot, ToolCallEvent,
+    ToolReturnEvent, system_prompt_hash,
 };
 pub use feedback::{
     Feedback, RetryCause, RetryInfo, ValidationError, escape_framing, feedback_text,

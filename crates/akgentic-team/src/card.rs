@@ -1,10 +1,13 @@
 //! The team card: hire, fire, know who is there and who could be hired.
 
+use std::sync::LazyLock;
+
 use akgentic_core::orchestrator::Orchestrator;
 use akgentic_core::{ActorRef, CallError};
 use akgentic_tool_core::{
-    BindError, BoundCard, Capability, Channel, Command, ContextProvider, ContextState, Observer,
-    ObserverError, Tool, ToolCall, ToolCard, ToolError, ToolParam, context_state, tool_card,
+    BindError, BoundCard, Capability, Channel, Command, CommandShape, ContextProvider,
+    ContextState, Observer, ObserverError, Tool, ToolCall, ToolCard, ToolError, ToolParam,
+    ToolShape, context_state, tool_card,
 };
 use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
@@ -86,23 +89,21 @@ impl TeamTool {
         let recruiter = Recruiter::new(observer);
         if param.is_exposed(Channel::ToolCall) {
             let (recruiter, observer) = (recruiter.clone(), observer.clone());
-            let hire = Tool::new("hire_members", HIRE, move |args: HireMembers, _: ToolCall| {
+            let hire = Tool::shaped(&shapes().hire, move |args: HireMembers, _: ToolCall| {
                 let (recruiter, observer) = (recruiter.clone(), observer.clone());
                 async move { hire_members(&recruiter, &observer, &args.roles).await }
             });
             bound.tools.push(hire.with_instructions(param.instructions()));
         }
         if param.is_exposed(Channel::Command) {
-            bound.commands.push(Command::of(
-                "Hires one member of a role, with a name of your choice if you like.",
-                move |hire: HireMember| {
-                    let recruiter = recruiter.clone();
-                    async move {
-                        let member = recruiter.hire(&hire.role, hire.name.as_deref()).await?;
-                        Ok(HiredMember(member))
-                    }
-                },
-            ));
+            let hire = Command::shaped(&shapes().hire_member, move |hire: HireMember| {
+                let recruiter = recruiter.clone();
+                async move {
+                    let member = recruiter.hire(&hire.role, hire.name.as_deref()).await?;
+                    Ok(HiredMember(member))
+                }
+            });
+            bound.commands.push(hire);
         }
     }
 
@@ -111,25 +112,23 @@ impl TeamTool {
         let dismissal = Dismissal::new(observer);
         if param.is_exposed(Channel::ToolCall) {
             let (dismissal, observer) = (dismissal.clone(), observer.clone());
-            let fire = Tool::new("fire_members", FIRE, move |args: FireMembers, _: ToolCall| {
+            let fire = Tool::shaped(&shapes().fire, move |args: FireMembers, _: ToolCall| {
                 let (dismissal, observer) = (dismissal.clone(), observer.clone());
                 async move { fire_members(&dismissal, &observer, &args.names).await }
             });
             bound.tools.push(fire.with_instructions(param.instructions()));
         }
         if param.is_exposed(Channel::Command) {
-            bound.commands.push(Command::of(
-                "Fires one member, with everybody it hired.",
-                move |fire: FireMember| {
-                    let dismissal = dismissal.clone();
-                    async move {
-                        Ok(match dismissal.fire(&fire.name).await? {
-                            Fired::Gone(name) => format!("Member {name} has been fired."),
-                            Fired::Stopping(name) => format!("Member {name} is stopping."),
-                        })
-                    }
-                },
-            ));
+            let fire = Command::shaped(&shapes().fire_member, move |fire: FireMember| {
+                let dismissal = dismissal.clone();
+                async move {
+                    Ok(match dismissal.fire(&fire.name).await? {
+                        Fired::Gone(name) => format!("Member {name} has been fired."),
+                        Fired::Stopping(name) => format!("Member {name} is stopping."),
+                    })
+                }
+            });
+            bound.commands.push(fire);
         }
     }
 
@@ -137,7 +136,7 @@ impl TeamTool {
         if let Some(param) = self.get_team_roster.resolve() {
             if param.is_exposed(Channel::Command) {
                 let observer = observer.clone();
-                bound.commands.push(Command::of("Lists the members.", move |_: TeamMembers| {
+                bound.commands.push(Command::shaped(&shapes().members, move |_: TeamMembers| {
                     let observer = observer.clone();
                     async move {
                         Ok(match roster(&observer).await {
@@ -162,7 +161,7 @@ impl TeamTool {
         if let Some(param) = self.get_role_profiles.resolve() {
             if param.is_exposed(Channel::Command) {
                 let observer = observer.clone();
-                bound.commands.push(Command::of("Lists the roles.", move |_: TeamRoles| {
+                bound.commands.push(Command::shaped(&shapes().roles, move |_: TeamRoles| {
                     let observer = observer.clone();
                     async move {
                         Ok(match roles(&observer).await {
@@ -184,6 +183,30 @@ impl TeamTool {
             }
         }
     }
+}
+
+/// What the tools and commands of all team cards have in common.
+struct Shapes {
+    hire: ToolShape,
+    fire: ToolShape,
+    hire_member: CommandShape,
+    fire_member: CommandShape,
+    members: CommandShape,
+    roles: CommandShape,
+}
+
+fn shapes() -> &'static Shapes {
+    static SHAPES: LazyLock<Shapes> = LazyLock::new(|| Shapes {
+        hire: ToolShape::of::<HireMembers>("hire_members", HIRE),
+        fire: ToolShape::of::<FireMembers>("fire_members", FIRE),
+        hire_member: CommandShape::of::<HireMember>(
+            "Hires one member of a role, with a name of your choice if you like.",
+        ),
+        fire_member: CommandShape::of::<FireMember>("Fires one member, with everybody it hired."),
+        members: CommandShape::of::<TeamMembers>("Lists the members."),
+        roles: CommandShape::of::<TeamRoles>("Lists the roles."),
+    });
+    &SHAPES
 }
 
 /// Roles to hire.

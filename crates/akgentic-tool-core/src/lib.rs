@@ -25,8 +25,8 @@ pub use card::{
 pub use channel::{Channel, Exposure, UnknownChannel, normalize_system_prompt_to_llm_context};
 pub use commands::{
     BoundArgs, BoundValue, Command, CommandArgs, CommandError, CommandFailure, CommandOutput,
-    CommandRegistry, DispatchOutcome, DuplicateCommand, FailureReason, OWN_COMMANDS, QuotingError,
-    SyntaxError, tokenize,
+    CommandRegistry, CommandShape, DispatchOutcome, DuplicateCommand, FailureReason, OWN_COMMANDS,
+    QuotingError, SyntaxError, tokenize,
 };
 pub use content::{Content, ExpandMediaRefs, Media, Part};
 pub use context::{AnyContextState, ContextProvider, ContextState, ContextUpdater, MarkerScan};
@@ -48,7 +48,7 @@ pub use params::{
 };
 pub use schema::arguments_schema;
 pub use state::{CarriedState, ToolState, ToolStateCarrier, ToolStateCell, ToolStateHandle};
-pub use tool::{Tool, ToolCall, ToolDefinition, ValidArgs};
+pub use tool::{Tool, ToolCall, ToolDefinition, ToolShape, ValidArgs};
 
 /// Registers the types of this crate; call it where nothing else of the crate is used.
 pub fn register() {

@@ -76,6 +76,29 @@ impl ToolCall {
     }
 }
 
+/// What tools of many agents have in common: the definition, and how arguments are read.
+///
+/// A card keeps one in a static, so that the thousandth agent shares it with the first.
+#[derive(Clone, Debug)]
+pub struct ToolShape {
+    definition: Arc<ToolDefinition>,
+    coercer: Arc<Coercer>,
+}
+
+impl ToolShape {
+    /// The shape of a tool with these arguments.
+    pub fn of<A: DeserializeOwned + JsonSchema>(
+        name: impl Into<String>,
+        description: impl Into<String>,
+    ) -> Self {
+        let parameters = crate::schema::arguments_schema::<A>();
+        let coercer = Coercer::new(&parameters);
+        let definition =
+            ToolDefinition { name: name.into(), description: description.into(), parameters };
+        Self { definition: Arc::new(definition), coercer: Arc::new(coercer) }
+    }
+}
+
 /// Arguments that passed the schema of their tool.
 #[derive(Clone, Debug)]
 pub struct ValidArgs(Value);
@@ -129,22 +152,36 @@ impl Tool {
         Fut: Future<Output = Result<R, ToolError>> + Send + 'static,
         R: Into<Content>,
     {
-        let parameters = crate::schema::arguments_schema::<A>();
-        let definition =
-            ToolDefinition { name: name.into(), description: description.into(), parameters };
-        let tool_name = definition.name.clone();
-        Self::from_definition(definition, move |args, call| {
+        Self::shaped(&ToolShape::of::<A>(name, description), body)
+    }
+
+    /// A tool of a shape that was made before with the same `A`.
+    pub fn shaped<A, F, Fut, R>(shape: &ToolShape, body: F) -> Self
+    where
+        A: DeserializeOwned + JsonSchema + Send + 'static,
+        F: Fn(A, ToolCall) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<R, ToolError>> + Send + 'static,
+        R: Into<Content>,
+    {
+        let definition = Arc::clone(&shape.definition);
+        let body = move |args, call| -> BoxFuture<'static, Result<Content, ToolError>> {
             match crate::schema::parse_arguments::<A>(args) {
                 Ok(args) => {
                     let answer = body(args, call);
                     Box::pin(async move { answer.await.map(Into::into) })
                 }
                 Err(error) => {
-                    let text = format!("the arguments of {tool_name} do not fit: {error}");
+                    let tool = &definition.name;
+                    let text = format!("the arguments of {tool} do not fit: {error}");
                     Box::pin(async move { Err(ToolError::Retriable(text)) })
                 }
             }
-        })
+        };
+        Self {
+            definition: Arc::clone(&shape.definition),
+            coercer: Arc::clone(&shape.coercer),
+            body: Arc::new(body),
+        }
     }
 
     /// A tool whose schema is data, such as one of an MCP server.

@@ -9,18 +9,21 @@ use akgentic_agent::{
     AgentConfig, AgentMessage, BaseAgent, HumanProxy, Intent, ModelSource, StructuredOutput,
     provide_models,
 };
-use akgentic_core::log::{EventLog, Fsync};
+use akgentic_core::log::{EventLog, Fsync, LogContents, restore_team};
 use akgentic_core::message::{ProcessedMessage, SentMessage};
 use akgentic_core::orchestrator::Watched;
 use akgentic_core::prelude::*;
 use akgentic_core::{ActorAddress, ActorRef};
-use akgentic_llm::{FunctionModel, Model, ModelConfig, ModelInput, ModelMessage, RequestPart};
+use akgentic_llm::{
+    FunctionModel, Model, ModelConfig, ModelInput, ModelMessage, ModelResponse, RequestPart,
+    ResponsePart, TextPart,
+};
 use serde_json::json;
 use tokio::sync::watch;
 
 pub(crate) const WAIT: Duration = Duration::from_secs(20);
 
-type Answer = Arc<dyn Fn(&str, &ModelInput) -> String + Send + Sync>;
+type Answer = Arc<dyn Fn(&ModelInput) -> ModelResponse + Send + Sync>;
 
 /// What agents answer, by role.
 #[derive(Clone, Default)]
@@ -29,9 +32,21 @@ pub(crate) struct Answers(HashMap<&'static str, Answer>);
 impl Answers {
     /// The role answers with what `answer` makes of the latest prompt and the whole request.
     pub(crate) fn role(
-        mut self,
+        self,
         role: &'static str,
         answer: impl Fn(&str, &ModelInput) -> String + Send + Sync + 'static,
+    ) -> Self {
+        self.response(role, move |input| {
+            let text = answer(&latest_prompt(input), input);
+            ModelResponse::new(vec![ResponsePart::Text(TextPart::new(text))])
+        })
+    }
+
+    /// The role answers each request with what `answer` makes of it.
+    pub(crate) fn response(
+        mut self,
+        role: &'static str,
+        answer: impl Fn(&ModelInput) -> ModelResponse + Send + Sync + 'static,
     ) -> Self {
         self.0.insert(role, Arc::new(answer));
         self
@@ -43,7 +58,7 @@ impl ModelSource for Answers {
         let Some(answer) = self.0.get(agent.role()).cloned() else {
             return Err(format!("nobody speaks for {}", agent.role()));
         };
-        Ok(Arc::new(FunctionModel::text(move |input| answer(&latest_prompt(input), input))))
+        Ok(Arc::new(FunctionModel::new(move |input| Ok(answer(&input)))))
     }
 }
 
@@ -69,6 +84,17 @@ pub(crate) fn prompts(input: &ModelInput) -> Vec<String> {
 pub(crate) fn says(intent: &str, recipient: &str, message: &str) -> String {
     let message = json!({"message_type": intent, "recipient": recipient, "message": message});
     json!({"messages": [message]}).to_string()
+}
+
+/// A reply that calls a tool.
+pub(crate) fn calls(tool: &str, id: &str) -> ModelResponse {
+    let call = akgentic_llm::ToolCallPart::new(tool, "{}", id);
+    ModelResponse::new(vec![ResponsePart::ToolCall(call)])
+}
+
+/// A reply of one text.
+pub(crate) fn text(text: impl Into<String>) -> ModelResponse {
+    ModelResponse::new(vec![ResponsePart::Text(TextPart::new(text))])
 }
 
 /// An output without messages.
@@ -171,6 +197,31 @@ impl World {
         }
         team.create_actor::<HumanProxy>(BaseConfig::new("@Human", "Human")).await.expect("human");
         Self { system, team, records }
+    }
+
+    /// The same team from the records so far, in a system of its own.
+    pub(crate) async fn reborn(&self, log: &Path, answers: Answers) -> Self {
+        self.reborn_with(log, |system| provide_models(system, answers)).await
+    }
+
+    /// The same in a system that `equip` makes ready.
+    pub(crate) async fn reborn_with(&self, log: &Path, equip: impl FnOnce(&ActorSystem)) -> Self {
+        self.team.get_team().await.expect("drained");
+        let contents = LogContents::read(log).expect("a log");
+        self.system.shutdown(WAIT).await;
+        let system = ActorSystem::new();
+        equip(&system);
+        let records = Records::new();
+        let back = restore_team(&system, &contents, vec![Arc::new(records.clone())]).await;
+        let back = back.expect("restored");
+        assert_eq!(back.report.failed, []);
+        Self { system, team: back.team, records }
+    }
+
+    /// The agent of this name.
+    pub(crate) async fn known(&self, name: &str) -> ActorRef<BaseAgent> {
+        let member = self.team.get_team_member(name).await.expect("asked").expect("a member");
+        ActorRef::new(&member).expect("an agent")
     }
 
     pub(crate) async fn agent(&self, name: &str, role: &str) -> ActorRef<BaseAgent> {

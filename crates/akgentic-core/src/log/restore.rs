@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::open_work::{MemberRecord, OpenMessage, OpenWork};
@@ -16,7 +17,7 @@ use crate::message::{
     HandledMessage, Message, NotificationMessage, ProcessedMessage, StopMessage, WarningMessage,
 };
 use crate::orchestrator::{Orchestrator, Subscriber, is_tool_actor};
-use crate::runner::Hosted;
+use crate::runner::{Hosted, guarded};
 use crate::spawn::{CreateError, Spawner};
 use crate::system::{ActorSystem, Origin};
 use crate::typed::ActorRef;
@@ -56,6 +57,8 @@ pub struct RestoreReport {
     pub redelivered: Vec<Uuid>,
     /// Messages whose turn was cut off; they are closed, not handled again.
     pub interrupted: Vec<Uuid>,
+    /// Messages whose turn was cut off and brought to its end by the member itself.
+    pub resumed: Vec<Uuid>,
     /// Messages closed because their recipient is gone.
     pub undeliverable: Vec<Uuid>,
 }
@@ -228,8 +231,16 @@ impl Restored {
     async fn open_message(&mut self, open: OpenMessage) -> Result<(), RestoreError> {
         match open {
             OpenMessage::Interrupted { message, message_id, member } => {
-                self.report.interrupted.push(message_id);
+                let resumed = match &message {
+                    Some(message) => self.resume(message, &member).await,
+                    None => false,
+                };
                 self.record_for(&member, Some(message_id), ProcessedMessage { message_id }).await?;
+                if resumed {
+                    self.report.resumed.push(message_id);
+                    return Ok(());
+                }
+                self.report.interrupted.push(message_id);
                 let notification = NotificationMessage {
                     content_type: Some("InterruptedTurn".to_owned()),
                     content: "the team ended in the middle of this turn; its effects are unknown"
@@ -261,6 +272,30 @@ impl Restored {
         Ok(())
     }
 
+    /// Lets a member bring its cut-off turn to an end; whether it did.
+    async fn resume(&self, message: &Arc<Message>, member: &ActorAddress) -> bool {
+        let Some(cell) = self.live.get(&member.agent_id()).and_then(ActorAddress::cell) else {
+            return false;
+        };
+        let message = match hydrate_message(message, self.resolver()) {
+            Ok(message) => Arc::new(message),
+            Err(error) => {
+                tracing::warn!(%member, %error, "a cut-off turn cannot be resumed");
+                return false;
+            }
+        };
+        let (reply, resumed) = oneshot::channel();
+        let entry = Entry::Call(Box::new(ResumeTurn { message, reply }));
+        if cell.push(entry, true).is_err() {
+            return false;
+        }
+        if let Ok(resumed) = tokio::time::timeout(cell.ask_timeout(), resumed).await {
+            return resumed.unwrap_or(false);
+        }
+        tracing::warn!(%member, "a cut-off turn was not resumed in time");
+        false
+    }
+
     async fn record_for(
         &self,
         member: &ActorAddress,
@@ -280,6 +315,30 @@ impl Restored {
                 cell.release();
             }
         }
+    }
+}
+
+/// Has an actor bring a cut-off turn to its end, whatever its type.
+struct ResumeTurn {
+    message: Arc<Message>,
+    reply: oneshot::Sender<bool>,
+}
+
+impl Call for ResumeTurn {
+    fn run<'a>(
+        self: Box<Self>,
+        actor: &'a mut dyn Hosted,
+        ctx: &'a mut Context,
+    ) -> BoxFuture<'a, Result<(), ActorError>> {
+        Box::pin(async move {
+            let Self { message, reply } = *self;
+            ctx.set_current_message(Some(Arc::clone(&message)));
+            let resumed = guarded(actor.resume_turn(message, ctx)).await;
+            ctx.set_current_message(None);
+            // whoever restores the team may have given up
+            let _answered = reply.send(*resumed.as_ref().unwrap_or(&false)).is_ok();
+            resumed.map(drop)
+        })
     }
 }
 

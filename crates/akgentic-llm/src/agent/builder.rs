@@ -36,6 +36,7 @@ pub struct ReactAgentBuilder {
     recovery: Arc<Recovery>,
     conclusion: Conclusion,
     bounded_by_budget: bool,
+    final_answer_may_exceed: bool,
     stopping: Stopping,
     tool_timeout: Duration,
     stamps: Stamps,
@@ -54,6 +55,7 @@ impl ReactAgentBuilder {
             recovery: Arc::new(|_| Some(CONCLUSION_REASON.to_owned())),
             conclusion: Conclusion::default(),
             bounded_by_budget: false,
+            final_answer_may_exceed: false,
             stopping: Stopping::default(),
             tool_timeout: TOOL_TIMEOUT,
             stamps: Stamps::default(),
@@ -137,6 +139,13 @@ impl ReactAgentBuilder {
         self
     }
 
+    /// Mounts hooks, each inside the one before it.
+    #[must_use]
+    pub fn hooks(mut self, hooks: impl IntoIterator<Item = Arc<dyn Hook>>) -> Self {
+        self.hooks.extend(hooks);
+        self
+    }
+
     /// Decides about runs that reach a limit; see [`Recovery`]. Without it each gets a conclusion.
     #[must_use]
     pub fn recovery<F>(mut self, recovery: F) -> Self
@@ -159,6 +168,14 @@ impl ReactAgentBuilder {
     #[must_use]
     pub fn bounded_by_budget(mut self, bounded: bool) -> Self {
         self.bounded_by_budget = bounded;
+        self
+    }
+
+    /// Whether a final answer stands although its own tokens are above a limit of the run; without
+    /// this it is dropped and asked for once more, as a conclusion.
+    #[must_use]
+    pub fn final_answer_may_exceed(mut self, may: bool) -> Self {
+        self.final_answer_may_exceed = may;
         self
     }
 
@@ -210,6 +227,7 @@ impl ReactAgentBuilder {
             recovery: self.recovery,
             conclusion: self.conclusion,
             bounded_by_budget: self.bounded_by_budget,
+            final_answer_may_exceed: self.final_answer_may_exceed,
             stopping: self.stopping,
             tool_timeout: self.tool_timeout,
             stamps: self.stamps,
@@ -217,6 +235,7 @@ impl ReactAgentBuilder {
             usage: Usage::default(),
             runs: 0,
             closed: false,
+            sent: None,
         })
     }
 }

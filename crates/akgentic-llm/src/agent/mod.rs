@@ -28,7 +28,7 @@ use crate::prompt::SystemPrompts;
 use crate::roster::BuildModel;
 use crate::run::{Stamps, ToolSet};
 use crate::usage::Usage;
-use session::Terms;
+use session::{Sent, Terms};
 
 /// An agent that reasons and acts: asks its model, executes the tools the model calls, and goes on
 /// until the model gives its output.
@@ -45,6 +45,7 @@ pub struct ReactAgent {
     recovery: Arc<Recovery>,
     conclusion: Conclusion,
     bounded_by_budget: bool,
+    final_answer_may_exceed: bool,
     stopping: Stopping,
     tool_timeout: Duration,
     stamps: Stamps,
@@ -52,6 +53,7 @@ pub struct ReactAgent {
     usage: Usage,
     runs: u64,
     closed: bool,
+    sent: Option<Sent>,
 }
 
 /// Decides whether a run that reached a limit gets one more answer without tools: the text that
@@ -82,6 +84,8 @@ pub struct RunResult {
     pub usage: Usage,
     /// Identity of the run.
     pub run_id: String,
+    /// Whether this is the conclusion of a run that reached a limit.
+    pub concluded: bool,
 }
 
 impl ReactAgent {
@@ -122,7 +126,9 @@ impl ReactAgent {
         let Some(reason) = (self.recovery)(&breach) else { return result };
         let counts = self.conclusion.charged;
         match self.conclude(&reason, output, cancel.clone(), counts).await {
-            Ok(conclusion) if !conclusion.output.is_blank() => Ok(conclusion),
+            Ok(conclusion) if !conclusion.output.is_blank() => {
+                Ok(RunResult { concluded: true, ..conclusion })
+            }
             Err(RunError::Cancelled) => Err(RunError::Cancelled),
             _ => result,
         }

@@ -12,12 +12,21 @@ use crate::content::UserContent;
 use crate::context::ContextManager;
 use crate::drive::{Deadlines, Drivers, MessageSink, drive};
 use crate::error::{BoxError, RunError};
+use crate::history::Outgoing;
 use crate::hook::{Hook, Hooks};
 use crate::message::ModelMessage;
 use crate::model::{ModelSettings, OutputRequest};
 use crate::output::OutputSpec;
 use crate::run::{Run, RunOptions, RunSpec, Stamps, ToolSet};
 use crate::usage::Usage;
+
+/// What the last run sent.
+pub(super) struct Sent {
+    outgoing: Outgoing,
+    /// How many messages of the context it covers.
+    stored: usize,
+    generation: u64,
+}
 
 /// What a run may use.
 pub(super) struct Terms {
@@ -46,8 +55,10 @@ impl ReactAgent {
         let pending = self.context.drain_pending_user_prompts();
         let prompt =
             if pending.is_empty() { prompt } else { prompt.preceded_by(pending.join("\n\n")) };
-        let (run, first) = Run::begin(RunSpec {
-            history: self.context.messages().to_vec(),
+        let (outgoing, begins) = self.outgoing();
+        let generation = self.context.generation();
+        let spec = RunSpec {
+            history: Vec::new(),
             system_prompts: self.prompts.render(),
             prompt,
             tools: terms.tools,
@@ -55,7 +66,8 @@ impl ReactAgent {
             hooks: self.hooks_for_run(),
             options: self.options(terms.limits, &cancel),
             stamps: self.stamps.clone(),
-        });
+        };
+        let (run, first) = Run::begin_after(outgoing, begins, spec);
         let drivers = Drivers {
             model: Arc::clone(&self.model),
             cancel,
@@ -78,11 +90,39 @@ impl ReactAgent {
         let recorded = session.close();
         let output = result?;
         recorded.map_err(RunError::Observer)?;
-        Ok(RunResult {
-            output,
-            usage: session.run.usage(),
-            run_id: session.run.run_id().to_owned(),
-        })
+        let (usage, run_id) = (session.run.usage(), session.run.run_id().to_owned());
+        let outgoing = session.run.take_outgoing();
+        drop(session);
+        if self.context.generation() == generation {
+            self.keep_outgoing(outgoing);
+        }
+        Ok(RunResult { output, usage, run_id, concluded: false })
+    }
+
+    /// The conversation as it is sent, and whether it has not begun. What the last run sent is gone
+    /// on with when nothing but additions happened since, so that a run costs the same however long
+    /// the conversation is.
+    fn outgoing(&mut self) -> (Outgoing, bool) {
+        let now = (self.stamps.now)();
+        let messages = self.context.messages();
+        let known = self.sent.take().filter(|sent| sent.generation == self.context.generation());
+        let Some(Sent { mut outgoing, stored, .. }) = known else {
+            return (Outgoing::new(messages, now), messages.is_empty());
+        };
+        for message in messages.iter().skip(stored) {
+            outgoing.push(Arc::clone(message), now);
+        }
+        (outgoing, messages.is_empty())
+    }
+
+    /// Keeps what was sent for the next run, when it ended with an answer and nothing is open.
+    fn keep_outgoing(&mut self, outgoing: Option<Outgoing>) {
+        let messages = self.context.messages();
+        let last = messages.last().and_then(|last| last.as_response());
+        let ended = last.is_some_and(|last| last.tool_calls().next().is_none());
+        let (stored, generation) = (messages.len(), self.context.generation());
+        self.sent =
+            outgoing.filter(|_| ended).map(|outgoing| Sent { outgoing, stored, generation });
     }
 
     /// Compacts the conversation before a run, if it is time.
@@ -142,6 +182,7 @@ impl ReactAgent {
             limits,
             result_characters: Some(self.result_characters()),
             retries: runtime.retries,
+            final_answer_may_exceed: self.final_answer_may_exceed,
             end_strategy: runtime.end_strategy,
             settings,
             cancel: cancel.clone(),

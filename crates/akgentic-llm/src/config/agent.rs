@@ -46,12 +46,7 @@ payload!(ReactAgentConfig = "akgentic.llm.config.ReactAgentConfig",
 
 impl ConfigRecord for ReactAgentConfig {
     fn from_json(mut value: Value) -> Result<Self, Vec<FieldError>> {
-        let listed = fold_model_list(&mut value)?;
-        if rename(&mut value, "usage_limits", "run_usage_limits")? {
-            tracing::warn!("the setting usage_limits is deprecated; use run_usage_limits");
-            inside(&mut value, "run_usage_limits", rename_request_limit)?;
-        }
-        inside(&mut value, "runtime_cfg", rename_nested_attempts)?;
+        let listed = Self::modernize(&mut value)?;
         let read = Coercer::of::<Self>().parse::<Self>(value.clone(), Options::RECORD);
         let config = read.map_err(|mut errors| {
             // the first entry of a list stands in two places; one report is enough
@@ -66,6 +61,20 @@ impl ConfigRecord for ReactAgentConfig {
 }
 
 impl ReactAgentConfig {
+    /// Puts a configuration as people may write it, or wrote it once, into the form that is read: a
+    /// list of models becomes the roster, old names become new ones. Says whether there was a list.
+    ///
+    /// Records of other crates with these fields do it before they are read.
+    pub fn modernize(value: &mut Value) -> Result<bool, Vec<FieldError>> {
+        let listed = fold_model_list(value)?;
+        if rename(value, "usage_limits", "run_usage_limits")? {
+            tracing::warn!("the setting usage_limits is deprecated; use run_usage_limits");
+            inside(value, "run_usage_limits", rename_request_limit)?;
+        }
+        inside(value, "runtime_cfg", rename_nested_attempts)?;
+        Ok(listed)
+    }
+
     /// Checks what no field can check alone: window against compaction, compaction against limits,
     /// the roster.
     pub fn check(&self) -> Result<(), String> {

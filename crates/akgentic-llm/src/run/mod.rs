@@ -33,6 +33,7 @@ pub use tools::ToolSet;
 use crate::error::{ModelError, RunError};
 use crate::history::{History, Outgoing};
 use crate::hook::{Hooks, RunContext};
+use crate::limits::LimitBreach;
 use crate::message::{MessageState, ModelMessage, ModelRequest, ModelResponse};
 use crate::model::{ModelInput, ModelSettings, OutputRequest};
 use crate::output::Output;
@@ -126,14 +127,21 @@ enum Phase {
 impl Run {
     /// Starts a run: cleans the history, renders the system prompts, adds the prompt.
     pub fn begin(spec: RunSpec) -> (Self, Action) {
-        let now = (spec.stamps.now)();
-        let latest = spec.history.iter().rev().find_map(|message| message.conversation_id());
-        let conversation_id = latest.map_or_else(|| (spec.stamps.id)().to_string(), str::to_owned);
         let first = spec.history.is_empty();
+        let outgoing = Outgoing::new(&spec.history, (spec.stamps.now)());
+        Self::begin_after(outgoing, first, spec)
+    }
+
+    /// Starts a run after a conversation that is clean already; that of `spec` is not looked at.
+    pub(crate) fn begin_after(outgoing: Outgoing, first: bool, spec: RunSpec) -> (Self, Action) {
+        let now = (spec.stamps.now)();
+        let sent = outgoing.messages().iter().rev();
+        let latest = sent.chain(spec.history.iter().rev()).find_map(|one| one.conversation_id());
+        let conversation_id = latest.map_or_else(|| (spec.stamps.id)().to_string(), str::to_owned);
         let mut run = Self {
             id: (spec.stamps.id)().to_string().into(),
             conversation_id,
-            outgoing: Outgoing::new(&spec.history, now),
+            outgoing,
             added: Vec::new(),
             taken: 0,
             phase: Phase::Prepare,
@@ -267,6 +275,13 @@ impl Run {
         self.render_again();
     }
 
+    /// What was sent, unless hooks changed it; the run is over for whoever takes it.
+    pub(crate) fn take_outgoing(&mut self) -> Option<Outgoing> {
+        let nothing = Outgoing::new(&[], self.now());
+        let taken = std::mem::replace(&mut self.outgoing, nothing);
+        Some(taken).filter(Outgoing::is_own)
+    }
+
     /// Messages the run added since they were last taken, to be stored.
     pub fn take_added(&mut self) -> Vec<Arc<ModelMessage>> {
         let fresh = self.added.get(self.taken..).unwrap_or_default().to_vec();
@@ -284,8 +299,13 @@ impl Run {
         Action::Enter(Node::ModelRequest)
     }
 
+    /// Whether the limits of the run let it make another model request; the breach, when not.
+    pub fn check_request(&self) -> Result<(), LimitBreach> {
+        self.options.limits.check_request(&self.usage)
+    }
+
     fn begin_step(&mut self) -> Action {
-        if let Err(breach) = self.options.limits.check_request(&self.usage) {
+        if let Err(breach) = self.check_request() {
             return self.end(Err(RunError::RunUsageLimit(breach)));
         }
         self.deliver(self.queue.take_asap());
@@ -371,28 +391,19 @@ impl Run {
                 .is_some_and(|text| *text != part.content),
             _ => false,
         };
-        let mut messages = self.outgoing.messages().clone();
-        let dated: Vec<usize> = messages
-            .iter()
-            .enumerate()
-            .filter(|(_, message)| {
-                message.as_request().is_some_and(|request| request.parts.iter().any(stale))
-            })
-            .map(|(index, _)| index)
-            .collect();
-        for index in dated {
-            let Some(message) = messages.make_mut().get_mut(index) else { continue };
-            let ModelMessage::Request(request) = Arc::make_mut(message) else { continue };
-            for part in &mut request.parts {
-                if let RequestPart::SystemPrompt(part) = part {
-                    let name = part.dynamic_ref.as_deref();
-                    if let Some(text) = name.and_then(|name| fresh.get(name)) {
-                        (*text).clone_into(&mut part.content);
+        self.outgoing.change_prompts(
+            |request| request.parts.iter().any(stale),
+            |request| {
+                for part in &mut request.parts {
+                    if let RequestPart::SystemPrompt(part) = part {
+                        let name = part.dynamic_ref.as_deref();
+                        if let Some(text) = name.and_then(|name| fresh.get(name)) {
+                            (*text).clone_into(&mut part.content);
+                        }
                     }
                 }
-            }
-        }
-        self.outgoing.replace(messages);
+            },
+        );
     }
 
     fn now(&self) -> Timestamp {

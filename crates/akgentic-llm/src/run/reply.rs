@@ -21,21 +21,32 @@ impl Run {
     pub(super) fn on_response(&mut self, mut response: ModelResponse) -> Action {
         self.stamp(&mut response);
         self.usage.add_response(&response.usage);
-        let within_limits = self.options.limits.check_tokens(&self.usage);
-        if within_limits.is_err() {
-            response.state = MessageState::Interrupted;
-        }
         let reply = Reply {
             text: response.text(),
             calls: response.tool_calls().cloned().collect(),
             finish_reason: response.finish_reason,
         };
+        let mut within_limits = self.options.limits.check_tokens(&self.usage);
+        if self.options.final_answer_may_exceed && within_limits.is_err() && self.is_final(&reply) {
+            within_limits = Ok(());
+        }
+        if within_limits.is_err() {
+            response.state = MessageState::Interrupted;
+        }
         self.add(response);
         if let Err(breach) = within_limits {
             return self.end(Err(RunError::RunUsageLimit(breach)));
         }
         self.phase = Phase::Reply(reply);
         Action::Enter(Node::CallTools)
+    }
+
+    /// Whether nothing has to be done for a reply to be the output.
+    fn is_final(&self, reply: &Reply) -> bool {
+        if !reply.calls.is_empty() || reply.text.is_empty() || !self.output.allows_text() {
+            return false;
+        }
+        self.output.schema.as_ref().is_none_or(|schema| schema.read_text(&reply.text).is_ok())
     }
 
     pub(super) fn read_reply(&mut self, reply: Reply) -> Action {

@@ -56,6 +56,8 @@ pub struct RunOptions {
     /// How many characters of text a tool result may have before its middle is left out; `None`
     /// for any number.
     pub result_characters: Option<usize>,
+    /// Whether a reply that is a final answer stands although its tokens are above a limit.
+    pub final_answer_may_exceed: bool,
     /// Settings of its model requests.
     pub settings: ModelSettings,
     /// Ends it when it fires.

@@ -194,3 +194,59 @@ fn times_survive_a_restore() {
         serde_json::from_value(serde_json::to_value(&message).unwrap()).unwrap();
     assert_eq!(read.as_response().unwrap().provider_details, details.as_object().cloned());
 }
+
+/// What a run sends goes on from what the one before it sent; it has to be what the stored
+/// conversation makes, whatever happened in between.
+#[tokio::test]
+async fn what_is_sent_is_what_the_conversation_makes() {
+    let today = Arc::new(AtomicU32::new(1));
+    let requests: Arc<Mutex<Vec<ModelInput>>> = Arc::default();
+    let seen = Arc::clone(&requests);
+    let model = FunctionModel::new(move |input| {
+        let mut seen = seen.lock().unwrap();
+        seen.push(input);
+        match seen.len() {
+            3 | 9 => Ok(call(&[("look", "{}", &format!("c{}", seen.len()))])),
+            5 => Err(ModelError::Usage("it is gone".to_owned())),
+            _ => Ok(say(&format!("answer {}", seen.len()))),
+        }
+    });
+    let mut prompts = SystemPrompts::default();
+    let day = Arc::clone(&today);
+    prompts.add("day", move || Some(format!("day {}", day.load(Ordering::SeqCst)))).unwrap();
+    let look =
+        Tool::new("look", "", |_: Nothing, _: ToolCall| async { Ok::<_, ToolError>("seen") });
+    let mut agent =
+        ReactAgent::builder(model).system_prompts(prompts).tools([look]).build().unwrap();
+    for step in 0..9 {
+        match step {
+            2 => agent.append_user_prompt("by the way").unwrap(),
+            3 => today.store(2, Ordering::SeqCst),
+            5 => drop(agent.clear_context().unwrap()),
+            7 => {
+                let events: Vec<LlmEvent> = agent
+                    .context()
+                    .messages()
+                    .iter()
+                    .map(|message| LlmEvent::Message(LlmMessageEvent { message: message.clone() }))
+                    .collect();
+                agent.restore_context(&events);
+            }
+            _ => {}
+        }
+        let prompt = format!("prompt {step}");
+        let result = agent.run(prompt, &OutputSpec::text(), CancellationToken::new()).await;
+        let stored = agent.context().messages();
+        let answered = &stored[..stored.len() - usize::from(result.is_ok())];
+        let wanted = sendable(answered, akgentic_core::wire::Timestamp::now());
+        let sent = requests.lock().unwrap().last().unwrap().messages.clone();
+        let plain = |history: &History| {
+            let texts = history.iter().map(|message| format!("{message:?}"));
+            // the stored conversation keeps the first rendering
+            texts.collect::<Vec<_>>().join("\n").replace("day 2", "day 1")
+        };
+        assert_eq!(plain(&sent), plain(&wanted), "step {step}");
+        let day = if step < 3 { "day 1" } else { "day 2" };
+        assert!(format!("{:?}", sent.first()).contains(day), "step {step}");
+    }
+}

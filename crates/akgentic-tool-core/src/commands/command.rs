@@ -60,10 +60,56 @@ pub struct Command {
     description: Arc<str>,
 }
 
-struct Inner {
+/// What commands of many agents have in common: the name, the parameters, the description.
+///
+/// A card keeps one in a static, so that the thousandth agent shares it with the first.
+#[derive(Clone)]
+pub struct CommandShape {
+    words: Arc<Words>,
+    description: Arc<str>,
+}
+
+struct Words {
     name: String,
     parameters: Vec<Parameter>,
     usage: String,
+}
+
+impl CommandShape {
+    /// The shape of a command with these arguments.
+    pub fn new<A: DeserializeOwned + JsonSchema>(
+        name: impl Into<String>,
+        description: &str,
+    ) -> Self {
+        Self::build(name.into(), description, &crate::schema::arguments_schema::<A>())
+    }
+
+    /// The shape of the command that `A` names.
+    pub fn of<A: CommandArgs>(description: &str) -> Self {
+        Self::new::<A>(A::NAME, description)
+    }
+
+    fn build(name: String, description: &str, schema: &Value) -> Self {
+        let parameters = Parameter::all_of(schema);
+        let mut usage = format!("/{name}");
+        for parameter in &parameters {
+            let Parameter { name, placeholder, required, .. } = parameter;
+            let (open, close) = if *required { ("", "") } else { ("[", "]") };
+            let _infallible = write!(usage, " {open}{name}=<{placeholder}>{close}");
+        }
+        let words = Arc::new(Words { name, parameters, usage });
+        Self { words, description: clean_description(description).into() }
+    }
+}
+
+impl fmt::Debug for CommandShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("CommandShape").field(&self.words.usage).finish()
+    }
+}
+
+struct Inner {
+    words: Arc<Words>,
     body: Box<TextBody>,
     /// An `Arc<TypedBody<A, O>>`, unless the command is data.
     typed: Option<Box<dyn Any + Send + Sync>>,
@@ -95,6 +141,17 @@ impl Command {
         F: Fn(A) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<O, ToolError>> + Send + 'static,
     {
+        Self::shaped(&CommandShape::new::<A>(name, description), body)
+    }
+
+    /// A command of a shape that was made before with the same `A`.
+    pub fn shaped<A, O, F, Fut>(shape: &CommandShape, body: F) -> Self
+    where
+        A: DeserializeOwned + JsonSchema + Send + 'static,
+        O: CommandOutput,
+        F: Fn(A) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<O, ToolError>> + Send + 'static,
+    {
         let typed: Arc<TypedBody<A, O>> = Arc::new(move |args| Box::pin(body(args)));
         let called = Arc::clone(&typed);
         let text: Box<TextBody> = Box::new(move |args| match args.parse::<A>() {
@@ -107,8 +164,7 @@ impl Command {
                 Box::pin(std::future::ready(Err(ToolError::Retriable(text))))
             }
         });
-        let schema = crate::schema::arguments_schema::<A>();
-        Self::build(name.into(), description, &schema, text, Some(Box::new(typed)))
+        Self::build(shape.clone(), text, Some(Box::new(typed)))
     }
 
     /// The command that `A` names.
@@ -134,26 +190,16 @@ impl Command {
             + Sync
             + 'static,
     {
-        Self::build(name.into(), description, schema, Box::new(body), None)
+        Self::build(CommandShape::build(name.into(), description, schema), Box::new(body), None)
     }
 
     fn build(
-        name: String,
-        description: &str,
-        schema: &Value,
+        shape: CommandShape,
         body: Box<TextBody>,
         typed: Option<Box<dyn Any + Send + Sync>>,
     ) -> Self {
-        let parameters = Parameter::all_of(schema);
-        let mut usage = format!("/{name}");
-        for parameter in &parameters {
-            let Parameter { name, placeholder, required, .. } = parameter;
-            let (open, close) = if *required { ("", "") } else { ("[", "]") };
-            let _infallible = write!(usage, " {open}{name}=<{placeholder}>{close}");
-        }
-        let description = clean_description(description);
-        let inner = Inner { name, parameters, usage, body, typed };
-        Self { inner: Arc::new(inner), description: description.into() }
+        let CommandShape { words, description } = shape;
+        Self { inner: Arc::new(Inner { words, body, typed }), description }
     }
 
     /// The same command with `instructions` at the end of its description.
@@ -167,7 +213,7 @@ impl Command {
 
     /// What is typed after the `/`.
     pub fn name(&self) -> &str {
-        &self.inner.name
+        &self.inner.words.name
     }
 
     /// What it does.
@@ -177,23 +223,23 @@ impl Command {
 
     /// How it is typed.
     pub fn usage(&self) -> &str {
-        &self.inner.usage
+        &self.inner.words.usage
     }
 
     /// Whether it is for code only: its name starts with `_`.
     pub fn is_hidden(&self) -> bool {
-        self.inner.name.starts_with('_')
+        self.inner.words.name.starts_with('_')
     }
 
     /// What it takes, in order.
     pub fn args(&self) -> impl Iterator<Item = &CommandArg> {
-        self.inner.parameters.iter().map(Parameter::arg)
+        self.inner.words.parameters.iter().map(Parameter::arg)
     }
 
     /// How a front end shows it, coming from the card `owner`.
     pub fn descriptor(&self, owner: &str) -> CommandDescriptor {
         CommandDescriptor {
-            name: self.inner.name.clone(),
+            name: self.inner.words.name.clone(),
             description: self.description.to_string(),
             args: self.args().cloned().collect(),
             tool_card: owner.to_owned(),
@@ -202,7 +248,7 @@ impl Command {
 
     /// Runs it on typed words; `None` says nothing.
     pub(super) async fn run(&self, words: &[String]) -> Result<Option<String>, CommandFailure> {
-        let args = binder::bind(&self.inner.parameters, words)
+        let args = binder::bind(&self.inner.words.parameters, words)
             .map_err(|reason| self.failure(reason, words))?;
         let answer = AssertUnwindSafe(async { (self.inner.body)(args).await }).catch_unwind();
         match answer.await {
@@ -226,18 +272,18 @@ impl Command {
     }
 
     fn failure(&self, reason: FailureReason, words: &[String]) -> CommandFailure {
-        let near_miss = binder::near_miss(&self.inner.parameters, words);
+        let near_miss = binder::near_miss(&self.inner.words.parameters, words);
         if let Some((word, name)) = &near_miss {
             tracing::warn!(command = self.name(), word, name, "perhaps a mistyped argument name");
         }
-        let (command, usage) = (self.inner.name.clone(), self.inner.usage.clone());
+        let (command, usage) = (self.inner.words.name.clone(), self.inner.words.usage.clone());
         CommandFailure { command, reason, near_miss, usage }
     }
 }
 
 impl fmt::Debug for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Command").field(&self.inner.usage).finish()
+        f.debug_tuple("Command").field(&self.inner.words.usage).finish()
     }
 }
 

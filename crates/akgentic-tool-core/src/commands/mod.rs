@@ -8,7 +8,7 @@ mod registry;
 mod tokens;
 
 pub use binder::{BoundArgs, BoundValue};
-pub use command::{Command, CommandArgs, CommandOutput};
+pub use command::{Command, CommandArgs, CommandOutput, CommandShape};
 pub use failure::{CommandFailure, FailureReason};
 pub use registry::{
     CommandError, CommandRegistry, DispatchOutcome, DuplicateCommand, OWN_COMMANDS, SyntaxError,
