@@ -3,6 +3,7 @@
 use akgentic_core::state::StateSlot;
 use akgentic_core::wire::AnyValue;
 use akgentic_core::{ActorError, Context, Message, Outcome, Typed};
+use akgentic_mailbox::asks_to_stop;
 
 use crate::config::AgentConfig;
 use crate::engine::Engine;
@@ -81,8 +82,8 @@ impl LlmAgent {
         let kind = message.class_name();
         tracing::debug!(agent = %ctx.name(), kind, sender = ?message.sender, length = content.len(), "message");
         let engine = self.engine(ctx).await?;
-        if content.starts_with('/') && engine.command(content, message.sender.as_ref(), ctx).await?
-        {
+        let is_line = content.starts_with('/') || asks_to_stop(content);
+        if is_line && engine.command(content, message.sender.as_ref(), ctx).await? {
             return Ok(Outcome::done());
         }
         let output: StructuredOutput = engine.act(message.message(), ctx).await?;

@@ -134,7 +134,19 @@ fn unknown_keys(written: &Value, read: &Value, path: &mut String, unknown: &mut 
 
 /// Settings that are written only when they say something.
 fn is_left_out(key: &str) -> bool {
-    matches!(key, "model_roster" | "options" | "command_senders")
+    matches!(
+        key,
+        "model_roster"
+            | "options"
+            | "command_senders"
+            | "cancel"
+            | "cancelled_by"
+            | "tell_cancelled_turns"
+            | "notice_max_lines"
+            | "tell_failed_reads"
+            | "max_hops"
+            | "notify_who_asked"
+    )
 }
 
 /// What is done to the fields of a configuration before they are read.

@@ -3,6 +3,8 @@
 use akgentic_core::ActorError;
 use akgentic_llm::{RunError, UnexpectedBehavior};
 
+use crate::cancel::is_interruption;
+
 /// The failure of a run as its actor reports it.
 pub(crate) fn actor_error(error: RunError) -> ActorError {
     let kind = match &error {
@@ -15,7 +17,7 @@ pub(crate) fn actor_error(error: RunError) -> ActorError {
         }
         RunError::UnexpectedModelBehavior(_) => "UnexpectedModelBehavior",
         RunError::Tool { .. } | RunError::ToolPanicked { .. } => "ToolCrashed",
-        RunError::Cancelled => "RunInterruptedError",
+        error if is_interruption(error) => "RunInterruptedError",
         _ => "RunError",
     };
     ActorError::from(error).with_content_type(kind)

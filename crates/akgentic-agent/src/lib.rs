@@ -2,14 +2,17 @@
 
 mod agent;
 mod base_agent;
+mod cancel;
 mod config;
 mod config_check;
 mod custom_agent;
 mod engine;
 mod errors;
+mod hops;
 mod human;
 mod human_proxy;
 mod live;
+mod mailbox_capability;
 mod message;
 mod model_source;
 mod one_shot;
@@ -22,7 +25,12 @@ mod setup;
 mod usage_guard;
 
 pub use agent::LlmAgent;
+/// What cancels a run, and what may be taken on in one; from the mailbox crate.
+pub use akgentic_mailbox::{
+    CancelPolicy, MailboxMessage, MailboxRender, RunInterrupted, is_cancel, render_arrival_notice,
+};
 pub use base_agent::BaseAgent;
+pub use cancel::CancelGranularity;
 pub use config::{AgentConfig, AgentState};
 pub use config_check::ConfigFault;
 pub use custom_agent::{CustomAgent, Handoff, Severity, TriageMessage, TriageOutput};
@@ -48,5 +56,6 @@ pub fn register() {
     akgentic_core::register();
     akgentic_team::register();
     akgentic_llm::register();
+    akgentic_mailbox::register();
     std::hint::black_box(<BaseAgent as akgentic_core::actor::ActorType>::CLASS);
 }

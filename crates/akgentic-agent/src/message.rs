@@ -1,7 +1,8 @@
 //! What agents say to each other, and how it reads to a model.
 
 use akgentic_core::wire::no_addresses;
-use akgentic_core::{Message, message};
+use akgentic_core::{ActorAddress, Message, message};
+use akgentic_mailbox::{MailboxMessage, preview};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -85,7 +86,8 @@ pub struct AgentMessage {
 }
 message!(AgentMessage = "akgentic.agent.messages.AgentMessage",
     aliases: ["akgentic.agent.AgentMessage"],
-    content: content, facets: [dyn LlmRenderable], snapshot: no_addresses);
+    content: content, facets: [dyn LlmRenderable, dyn MailboxMessage],
+    snapshot: no_addresses);
 
 impl AgentMessage {
     /// A message with this intent.
@@ -101,5 +103,16 @@ impl LlmRenderable for AgentMessage {
         let (article, kind) = (intent.article(), intent.as_str());
         let protocol = intent.reply_protocol(sender);
         format!("You received {article} {kind} from {sender}. {protocol}\n\n{content}")
+    }
+}
+
+impl MailboxMessage for AgentMessage {
+    fn rendering(&self, message: &Message) -> String {
+        LlmRenderable::rendering(self, message)
+    }
+
+    fn rendering_preview(&self, message: &Message) -> String {
+        let sender = message.sender.as_ref().map(ActorAddress::name);
+        preview(sender, self.intent.as_str(), &self.content)
     }
 }

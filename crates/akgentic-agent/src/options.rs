@@ -1,9 +1,12 @@
 //! What an agent does beyond the common behaviour.
 
+use akgentic_mailbox::{CancelPolicy, HookOptions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Behaviour that is off unless a configuration asks for it.
+use crate::cancel::CancelGranularity;
+
+/// Behaviour beyond the common one; each is off, or as it was, unless a configuration asks for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
@@ -31,11 +34,49 @@ pub struct AgentOptions {
     pub persist_operator_actions: bool,
     /// After a restart the prompt of the configuration wins over the one that was stored.
     pub refresh_backstory_on_restore: bool,
+    /// Where in a run a pending cancel acts.
+    #[serde(skip_serializing_if = "is_usual")]
+    pub cancel: CancelGranularity,
+    /// Whose messages cancel a run.
+    #[serde(skip_serializing_if = "is_usual")]
+    pub cancelled_by: CancelPolicy,
+    /// After a run was cancelled the model is told so with the next turn.
+    #[serde(skip_serializing_if = "is_usual")]
+    pub tell_cancelled_turns: bool,
+    /// Most new messages that get a line in one notice, the others are counted; all of them without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notice_max_lines: Option<u32>,
+    /// A read of the mailbox that took nothing on is told so; otherwise every one is acknowledged.
+    #[serde(skip_serializing_if = "is_usual")]
+    pub tell_failed_reads: bool,
+    /// Most messages in a row, each sent while the one before it was handled and none of them by a
+    /// person, after which the model is not asked any more: the human is told instead. No bound
+    /// without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_hops: Option<u32>,
+    /// Notices for the human go to the person whose message led to the one being handled, when there
+    /// is one; otherwise to the first of the team.
+    #[serde(skip_serializing_if = "is_usual")]
+    pub notify_who_asked: bool,
+}
+
+fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl AgentOptions {
     pub(crate) fn is_default(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// What the mailbox does differently.
+    pub(crate) fn mailbox(&self) -> HookOptions {
+        let lines = self.notice_max_lines;
+        HookOptions {
+            notice_max_lines: lines.map(|lines| usize::try_from(lines).unwrap_or(usize::MAX)),
+            tell_failed_reads: self.tell_failed_reads,
+            ..HookOptions::default()
+        }
     }
 
     /// Whether `/` text of this sender may be run; nobody in particular is everybody.

@@ -8,12 +8,15 @@
 
 use std::sync::Arc;
 
-use akgentic_core::message::{EventMessage, ReceivedMessage, SentMessage, StartMessage};
+use akgentic_core::message::{
+    EventMessage, HandledMessage, ReceivedMessage, SentMessage, StartMessage,
+};
 use akgentic_core::orchestrator::HistoryFilter;
 use akgentic_core::{ActorAddress, ActorError, Context, Message};
 use akgentic_llm::{
     LlmEvent, MessageState, ModelMessage, OUTPUT_TOOL, Outcome, RequestPart, ResponsePart,
 };
+use akgentic_mailbox::{MailboxMessage, is_cancel};
 
 use crate::engine::Engine;
 use crate::human::notify_human;
@@ -84,6 +87,10 @@ async fn report(
             text.push_str(" You had not read it yet; it said:\n\n");
             text.push_str(&said.content);
         }
+        for words in turn.unread() {
+            text.push_str("\n\nYou had taken this on as well and not read it yet. ");
+            text.push_str(&words);
+        }
         engine.tell_model(text)?;
     }
     let notice = format!(
@@ -98,9 +105,18 @@ async fn report(
 }
 
 fn is_report(thought: &ModelMessage) -> bool {
+    has_prompt(thought, |text| text.starts_with(INTERRUPTED))
+}
+
+/// Whether a message of the conversation ends with these words.
+fn holds(thought: &ModelMessage, words: &str) -> bool {
+    has_prompt(thought, |text| text.ends_with(words))
+}
+
+fn has_prompt(thought: &ModelMessage, fits: impl Fn(&str) -> bool) -> bool {
     let ModelMessage::Request(request) = thought else { return false };
     request.parts.iter().any(|part| match part {
-        RequestPart::UserPrompt(prompt) => prompt.content.text().starts_with(INTERRUPTED),
+        RequestPart::UserPrompt(prompt) => fits(&prompt.content.text()),
         _ => false,
     })
 }
@@ -113,6 +129,8 @@ struct Turn {
     said: Vec<(ActorAddress, AgentMessage)>,
     /// Who was hired.
     hired: Vec<ActorAddress>,
+    /// Messages that were taken out of the inbox without a turn of their own.
+    taken_out: Vec<Arc<Message>>,
 }
 
 impl Turn {
@@ -125,7 +143,12 @@ impl Turn {
             let received = record.body::<ReceivedMessage>();
             is_mine(record) && received.is_some_and(|body| body.message_id == message.id)
         });
-        let mut turn = Self { thoughts: Vec::new(), said: Vec::new(), hired: Vec::new() };
+        let mut turn = Self {
+            thoughts: Vec::new(),
+            said: Vec::new(),
+            hired: Vec::new(),
+            taken_out: Vec::new(),
+        };
         for record in records.iter().skip(begun.unwrap_or(records.len())) {
             if let Some(start) = record.body::<StartMessage>() {
                 let is_child = start.parent.as_ref().is_some_and(|parent| parent.agent_id() == me);
@@ -135,6 +158,10 @@ impl Turn {
             } else if let Some(sent) = record.body::<SentMessage>() {
                 let said = sent.message.body::<AgentMessage>();
                 turn.said.extend(said.map(|said| (sent.recipient.clone(), said.clone())));
+            } else if let Some(handled) = record.body::<HandledMessage>() {
+                let sent = records.iter().filter_map(|record| record.body::<SentMessage>());
+                let mut sent = sent.map(|sent| &sent.message);
+                turn.taken_out.extend(sent.find(|one| one.id == handled.message_id).cloned());
             } else if let Some(event) = record.body::<EventMessage>()
                 && let Some(LlmEvent::Message(event)) = LlmEvent::from_value(&event.event)
             {
@@ -152,6 +179,14 @@ impl Turn {
             said.intent == Intent::Notification
                 && Some(to.agent_id()) == member.map(ActorAddress::agent_id)
         })
+    }
+
+    /// The words of messages that were taken on in the run and had not come into the conversation.
+    fn unread(&self) -> Vec<String> {
+        let taken_on = self.taken_out.iter().filter(|message| !is_cancel(message));
+        let words = taken_on
+            .filter_map(|message| Some(message.facet::<dyn MailboxMessage>()?.rendering(message)));
+        words.filter(|words| !self.thoughts.iter().any(|thought| holds(thought, words))).collect()
     }
 
     /// The output of the run, when it had come to one.

@@ -33,15 +33,6 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
     runtime.block_on(future)
 }
 
-/// Why a case about mail in the middle of a run waits.
-const MAILBOX: &str = "the mailbox card is not there yet";
-
-/// Whether the mailbox card is linked.
-fn has_mailbox() -> bool {
-    let card = "akgentic.tool.mailbox.mailbox.MailboxTool";
-    akgentic_core::wire::registry().get(card).is_some()
-}
-
 #[test]
 fn vectors() {
     akgentic_agent::register();
@@ -52,6 +43,7 @@ fn vectors() {
             ("agent_message", plain::agent_message),
             ("agent_state", plain::agent_state),
             ("assembly", assembly::assembly),
+            ("preview", plain::preview),
             ("recipients", recipients::recipients),
             ("record_schemas", config::record_schemas),
             ("rendering", plain::rendering),
@@ -61,7 +53,7 @@ fn vectors() {
             ("traces", traces::traces),
             ("triage", triage::triage),
         ],
-        elsewhere: &[("preview", MAILBOX)],
+        elsewhere: &[],
         skipped: &[(
             "agent_state",
             "baseline_gone_class",

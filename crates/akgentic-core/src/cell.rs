@@ -135,6 +135,7 @@ pub(crate) struct ActorCell {
     waker: OnceLock<Waker>,
     team_view: OnceLock<Arc<TeamView>>,
     caught_up: Notify,
+    mail_arrived: Notify,
 }
 
 /// How many records an orchestrator may be behind before its members wait for it.
@@ -170,6 +171,7 @@ impl ActorCell {
             waker: OnceLock::new(),
             team_view: OnceLock::new(),
             caught_up: Notify::new(),
+            mail_arrived: Notify::new(),
         }
     }
 
@@ -249,11 +251,31 @@ impl ActorCell {
 
     /// Adds an entry; see [`Queue::push`](crate::inbox::Queue::push).
     pub(crate) fn push(&self, entry: Entry, exempt: bool) -> Result<(), Refused<Entry>> {
-        let wake = self.inbox.lock().push(entry, exempt)?;
+        let is_message = matches!(entry, Entry::Message(..));
+        let (wake, is_watched) = {
+            let mut inbox = self.inbox.lock();
+            (inbox.push(entry, exempt)?, is_message && inbox.take_watch())
+        };
         if wake == Wake::Needed {
             self.wake();
         }
+        if is_watched {
+            self.mail_arrived.notify_waiters();
+        }
         Ok(())
+    }
+
+    /// Waits until more than `seen` messages have ever come in, and gives their number.
+    pub(crate) async fn mail_after(&self, seen: u64) -> u64 {
+        loop {
+            // Made before the look, so that nothing is missed between the two.
+            let arrived = self.mail_arrived.notified();
+            let more = self.inbox.lock().arrivals_after(seen);
+            if let Some(arrivals) = more {
+                return arrivals;
+            }
+            arrived.await;
+        }
     }
 
     /// Hands out mail that was held back while the team was restored.

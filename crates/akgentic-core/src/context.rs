@@ -12,6 +12,7 @@ use crate::card::AgentCard;
 use crate::cell::{ActorCell, Entry, Lineage, Reply};
 use crate::config::{AnyConfig, Config};
 use crate::error::{ActorError, CallError};
+use crate::inbox::PendingMail;
 use crate::message::{EventMessage, HandledMessage, Message, SentMessage, StateChangedMessage};
 use crate::orchestrator::{Orchestrator, TeamView};
 use crate::spawn::{CreateError, Newborn, Spawner};
@@ -232,6 +233,21 @@ impl Context {
         Ok(message)
     }
 
+    /// Takes back messages this actor has sent and `recipient` has not looked at, each closed in the
+    /// ledger; gives those that were still waiting.
+    pub fn withdraw(
+        &self,
+        recipient: &ActorAddress,
+        ids: &[Uuid],
+    ) -> Result<Vec<Arc<Message>>, CallError> {
+        let target = recipient.reach()?;
+        let taken = target.inbox.lock().withdraw(self.agent_id(), ids);
+        for message in &taken {
+            self.cell.telemetry(HandledMessage { message_id: message.id });
+        }
+        Ok(taken)
+    }
+
     /// Announces something to those who watch the team.
     pub fn notify_event(&self, event: impl Into<AnyValue>) {
         self.cell.telemetry(EventMessage { event: event.into() });
@@ -355,6 +371,29 @@ impl Context {
     /// Messages that wait in the own inbox, in arrival order; nothing is removed.
     pub fn get_mailbox(&self) -> Vec<Arc<Message>> {
         self.cell.inbox.lock().pending()
+    }
+
+    /// The same with what is known of each message's sender.
+    pub fn pending_mail(&self) -> Vec<PendingMail> {
+        self.cell.inbox.lock().pending_mail()
+    }
+
+    /// Messages that wait in the own inbox and came after the first `seen`, newest first; perhaps with
+    /// older ones, when newer ones were taken out.
+    pub fn mail_since(&self, seen: u64) -> Vec<PendingMail> {
+        self.cell.inbox.lock().mail_since(seen)
+    }
+
+    /// How many messages ever came into the own inbox: the same number twice means that none came
+    /// between.
+    pub fn mail_arrivals(&self) -> u64 {
+        self.cell.inbox.lock().arrivals()
+    }
+
+    /// Waits, during a turn, until more than `seen` messages have ever come into the own inbox, and
+    /// gives their number. Cancel-safe.
+    pub async fn mail_after(&self, seen: u64) -> u64 {
+        self.cell.mail_after(seen).await
     }
 
     /// Takes waiting messages out of the own inbox and closes them in the ledger.

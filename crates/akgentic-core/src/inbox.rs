@@ -42,8 +42,18 @@ pub(crate) enum Wake {
     NotNeeded,
 }
 
+/// A message that waits in an inbox.
+#[derive(Clone, Debug)]
+pub struct PendingMail {
+    /// The message.
+    pub message: Arc<Message>,
+    /// Whether its sender waits for the answer; such a message cannot be taken out.
+    pub is_awaited: bool,
+}
+
 /// The queue itself, without its lock.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 pub(crate) struct Queue<E> {
     entries: VecDeque<E>,
     /// What must not wait behind everything else, such as the end of a team's grace.
@@ -52,12 +62,24 @@ pub(crate) struct Queue<E> {
     awake: bool,
     closed: bool,
     held: bool,
+    /// How many messages ever came in.
+    arrivals: u64,
+    /// Whether a turn waits for the next one.
+    is_watched: bool,
 }
 
 impl<E: InboxEntry> Queue<E> {
     pub(crate) fn new(capacity: usize) -> Self {
-        let (entries, urgent) = (VecDeque::new(), VecDeque::new());
-        Self { entries, urgent, capacity, awake: false, closed: false, held: false }
+        Self {
+            entries: VecDeque::new(),
+            urgent: VecDeque::new(),
+            capacity,
+            awake: false,
+            closed: false,
+            held: false,
+            arrivals: 0,
+            is_watched: false,
+        }
     }
 
     /// Adds an entry. `exempt` entries (telemetry, stops) are taken also when the queue is full.
@@ -68,6 +90,7 @@ impl<E: InboxEntry> Queue<E> {
         if !exempt && self.entries.len() >= self.capacity {
             return Err(Refused::Full(entry));
         }
+        self.arrivals += u64::from(entry.message().is_some());
         self.entries.push_back(entry);
         Ok(if std::mem::replace(&mut self.awake, true) { Wake::NotNeeded } else { Wake::Needed })
     }
@@ -102,6 +125,44 @@ impl<E: InboxEntry> Queue<E> {
         self.entries.iter().filter_map(|entry| entry.message().cloned()).collect()
     }
 
+    /// The same, with whether somebody waits for the answer.
+    pub(crate) fn pending_mail(&self) -> Vec<PendingMail> {
+        let mail = self.entries.iter().filter_map(|entry| {
+            let message = Arc::clone(entry.message()?);
+            Some(PendingMail { message, is_awaited: entry.is_awaited() })
+        });
+        mail.collect()
+    }
+
+    /// What came in after the first `seen` messages and still waits; perhaps with some of those that
+    /// came before, when newer ones were taken out.
+    pub(crate) fn mail_since(&self, seen: u64) -> Vec<PendingMail> {
+        let new = usize::try_from(self.arrivals.saturating_sub(seen)).unwrap_or(usize::MAX);
+        let newest = self.entries.iter().rev().filter_map(|entry| {
+            let message = Arc::clone(entry.message()?);
+            Some(PendingMail { message, is_awaited: entry.is_awaited() })
+        });
+        newest.take(new).collect()
+    }
+
+    /// How many messages ever came in; the same number twice means that none came between.
+    pub(crate) fn arrivals(&self) -> u64 {
+        self.arrivals
+    }
+
+    /// The number of arrivals, when there are more than `seen`; else the next one is to be told, see
+    /// [`Queue::take_watch`].
+    pub(crate) fn arrivals_after(&mut self, seen: u64) -> Option<u64> {
+        let more = (self.arrivals > seen).then_some(self.arrivals);
+        self.is_watched |= more.is_none();
+        more
+    }
+
+    /// Whether somebody is to be told of the message that just came in.
+    pub(crate) fn take_watch(&mut self) -> bool {
+        std::mem::take(&mut self.is_watched)
+    }
+
     /// Takes out the told messages with these ids, in arrival order.
     ///
     /// Messages somebody waits on stay. Every copy with a listed id goes.
@@ -111,6 +172,14 @@ impl<E: InboxEntry> Queue<E> {
         }
         let ids: HashSet<Uuid> = ids.iter().copied().collect();
         self.take(|message| ids.contains(&message.id))
+    }
+
+    /// Takes out the told messages of one sender with these ids.
+    pub(crate) fn withdraw(&mut self, sender: Uuid, ids: &[Uuid]) -> Vec<Arc<Message>> {
+        let is_own = |message: &Message| {
+            message.sender.as_ref().is_some_and(|address| address.agent_id() == sender)
+        };
+        self.take(|message| ids.contains(&message.id) && is_own(message))
     }
 
     /// Takes out every told message, in arrival order.
@@ -243,6 +312,8 @@ mod tests {
                 awake: self.awake,
                 closed: self.closed,
                 held: self.held,
+                arrivals: self.arrivals,
+                is_watched: self.is_watched,
             }
         }
     }

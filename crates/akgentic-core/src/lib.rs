@@ -33,7 +33,7 @@ pub use config::{AnyConfig, BaseConfig, Config};
 pub use context::{ActorHandle, Context};
 pub use dispatch::{Handlers, Outcome, Typed};
 pub use error::{ActorError, CallError, Severity};
-pub use inbox::DEFAULT_INBOX_CAPACITY;
+pub use inbox::{DEFAULT_INBOX_CAPACITY, PendingMail};
 pub use message::{Message, MessageBody};
 pub use orchestrator::{DEFAULT_GRACE, Orchestrator, Subscriber};
 pub use outside::{Outside, Private, Received};

@@ -173,6 +173,11 @@ impl Driver<'_> {
 
     async fn steps(&mut self, mut action: Action) -> Result<Output, RunError> {
         loop {
+            if self.leads_to_a_request(&action)
+                && let Err(error) = self.before_step()
+            {
+                action = self.run.next(Event::Failed(RunError::Hook(error)));
+            }
             // hooks may still refuse the prompt
             let refusable = self.node == Node::UserPrompt && matches!(action, Action::Enter(_));
             if !refusable && let Err(error) = self.store() {
@@ -191,6 +196,25 @@ impl Driver<'_> {
             };
             action = self.run.next(event);
         }
+    }
+
+    /// Whether a model request follows, as far as the limits are concerned.
+    fn leads_to_a_request(&self, action: &Action) -> bool {
+        match action {
+            Action::Prepare => true,
+            Action::Enter(Node::ModelRequest) => {
+                self.node != Node::UserPrompt && self.run.check_request().is_ok()
+            }
+            _ => false,
+        }
+    }
+
+    fn before_step(&self) -> Result<(), BoxError> {
+        if self.hooks.is_empty() {
+            return Ok(());
+        }
+        let context = self.run.context();
+        self.hooks.iter().try_for_each(|hook| hook.before_step(&context))
     }
 
     /// Goes from one stage to the next.

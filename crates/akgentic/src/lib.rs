@@ -7,6 +7,8 @@ pub use akgentic_tool_core as tool;
 pub use akgentic_agent as agent;
 #[cfg(feature = "llm")]
 pub use akgentic_llm as llm;
+#[cfg(feature = "mailbox")]
+pub use akgentic_mailbox as mailbox;
 #[cfg(feature = "sandbox")]
 pub use akgentic_sandbox as sandbox;
 #[cfg(feature = "team")]
@@ -24,6 +26,8 @@ pub fn register() {
     agent::register();
     #[cfg(feature = "llm")]
     llm::register();
+    #[cfg(feature = "mailbox")]
+    mailbox::register();
     #[cfg(feature = "sandbox")]
     sandbox::register();
     #[cfg(feature = "team")]
@@ -51,6 +55,8 @@ pub mod prelude {
     };
     #[cfg(feature = "llm")]
     pub use akgentic_llm::{FunctionModel, Model, ModelConfig, Scenario};
+    #[cfg(feature = "mailbox")]
+    pub use akgentic_mailbox::{MailboxMessage, MailboxTool};
     #[cfg(feature = "team")]
     pub use akgentic_team::TeamTool;
     #[cfg(feature = "workspace")]

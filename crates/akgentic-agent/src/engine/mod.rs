@@ -20,9 +20,11 @@ use akgentic_llm::{
     ContextManager, LlmEvent, LlmUsageEvent, ModelMessage, ModelSwitchError, OutputSpec,
     RequestPart, RunError, UsageSummary, UserContent, summarize_usage,
 };
+use akgentic_mailbox::{RUN_INTERRUPTED, StopRun, asks_to_stop};
 use akgentic_team::{HireMember, TeamManagement};
 use akgentic_tool_core::{
-    BoundTools, CarriedState, CommandError, DispatchOutcome, ExpandMediaRefs, MarkerScan, Observer,
+    BoundTools, CarriedState, CommandArgs, CommandError, DispatchOutcome, ExpandMediaRefs,
+    MarkerScan, Observer,
 };
 use tokio::sync::mpsc;
 
@@ -30,9 +32,12 @@ pub(crate) use model_desk::closest;
 pub use model_desk::{ModelDesk, ModelEntry};
 pub use own_commands::{Clear, Compact};
 
+use crate::cancel::is_interruption;
 use crate::config::AgentState;
 use crate::errors::actor_error;
+use crate::hops;
 use crate::human::notify_human;
+use crate::mailbox_capability::MailboxCapability;
 use crate::message::{AgentMessage, Intent, LlmRenderable};
 use crate::one_shot::user_content;
 use crate::options::AgentOptions;
@@ -47,12 +52,20 @@ const CONNECT_BUDGET: Duration = Duration::from_mins(1);
 /// How long the media that a message refers to may take to be read.
 const MEDIA_BUDGET: Duration = Duration::from_mins(1);
 
+/// The command that says that nothing runs.
+const STOP_LINE: &str = "/stop";
+
+/// What the model is told after a turn of its was cancelled.
+const CANCELLED_TURN: &str = "**Cancelled** - the work on the message before this was cancelled \
+    before it was finished. Do not take it up again unless you are asked to.";
+
 /// What an agent is made of, once it has started.
 pub struct Engine {
     state: CarriedState<AgentState>,
     observer: Observer,
     tools: BoundTools,
     mind: Mind,
+    mailbox: Arc<MailboxCapability>,
     desk: ModelDesk,
     chores: mpsc::Receiver<ChoreRequest>,
     options: AgentOptions,
@@ -142,6 +155,7 @@ impl Engine {
     ) -> Result<O, ActorError> {
         self.concluded = false;
         self.team.hired.store(0, Ordering::Relaxed);
+        hops::check(self.options.max_hops, message, ctx).await?;
         self.connect_toolsets(ctx).await?;
         self.switch_if_wanted(ctx);
         self.tell_what_changed().await?;
@@ -149,7 +163,9 @@ impl Engine {
         let output = self.output_spec::<O>();
         let cancel = ctx.cancellation().child_token();
         let kept = self.options.keep_refused_messages.then(|| prompt.text());
-        let outcome = self.mind.run(prompt, &output, cancel).await;
+        self.mailbox.begin_turn();
+        let run = self.mind.run(prompt, &output, cancel.clone());
+        let outcome = self.mailbox.cancellable(run, &cancel, ctx).await;
         self.forget_told_actions();
         match outcome {
             Ok(Thought { output, concluded }) => {
@@ -158,7 +174,10 @@ impl Engine {
             }
             Err(error) if is_interruption(&error) && !ctx.cancellation().is_cancelled() => {
                 tracing::info!(agent = %ctx.name(), "the run was interrupted");
-                notify_human(ctx, "Run interrupted.").await;
+                notify_human(ctx, RUN_INTERRUPTED).await;
+                if self.options.tell_cancelled_turns {
+                    self.tell_model(CANCELLED_TURN)?;
+                }
                 O::default_output().ok_or_else(|| actor_error(error))
             }
             Err(error) => {
@@ -207,7 +226,7 @@ impl Engine {
         };
         let text = renderable.rendering(message);
         let commands = self.tools.commands();
-        if !commands.has(<ExpandMediaRefs as akgentic_tool_core::CommandArgs>::NAME) {
+        if !commands.has(<ExpandMediaRefs as CommandArgs>::NAME) {
             return Ok(UserContent::Text(text));
         }
         let expand = commands.call(ExpandMediaRefs { prompt: text.clone() });
@@ -266,7 +285,9 @@ impl Engine {
             tracing::info!(agent = %ctx.name(), ?sender, "commands of this sender are not run");
             return Ok(false);
         }
-        let outcome = self.dispatch(text, ctx).await?;
+        // What cancels a run while there is one says, while there is none, that there is none.
+        let stops = asks_to_stop(text) && self.tools.commands().has(<StopRun as CommandArgs>::NAME);
+        let outcome = self.dispatch(if stops { STOP_LINE } else { text }, ctx).await?;
         let Some(reply) = outcome.reply() else { return Ok(outcome.is_command()) };
         if let Some(sender) = sender {
             ctx.send(sender, AgentMessage::new(Intent::Notification, reply.clone()))?;
@@ -451,10 +472,6 @@ impl std::fmt::Debug for Engine {
 }
 
 /// Whether a run ended because somebody wanted it to.
-fn is_interruption(error: &RunError) -> bool {
-    matches!(error, RunError::Cancelled)
-}
-
 fn lock(text: &Mutex<String>) -> MutexGuard<'_, String> {
     text.lock().unwrap_or_else(PoisonError::into_inner)
 }

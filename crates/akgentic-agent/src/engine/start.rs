@@ -7,9 +7,10 @@ use std::time::Duration;
 use akgentic_core::{ActorError, ActorHandle, Context};
 use akgentic_llm::loadtest::{LoadScenario, MockAgent};
 use akgentic_llm::{
-    BuildModel, ContextObserver, FallbackModel, Hook, LlmEvent, ModelConfig, ReactAgent, RunError,
-    SystemPrompts,
+    BuildModel, ContextObserver, FallbackModel, Hook, LlmEvent, ModelConfig, ReactAgent, Recovery,
+    RunError, SystemPrompts,
 };
+use akgentic_mailbox::MailboxTool;
 use akgentic_team::{TeamManagement, TeamTool};
 use akgentic_tool_core::{
     AnyCard, BindError, BoundTools, CarriedState, MarkerScan, Observer, OneShotLlm, ToolFactory,
@@ -23,6 +24,7 @@ use super::{Engine, TeamHooks, lock};
 use crate::config::{AgentConfig, AgentState};
 use crate::errors::actor_error;
 use crate::live::{LiveHook, LiveObserver};
+use crate::mailbox_capability::MailboxCapability;
 use crate::model_source::{Calendar, ModelSource, variable};
 use crate::one_shot::OneShot;
 use crate::setup::AgentSetup;
@@ -51,15 +53,31 @@ impl Engine {
         let team = Arc::new(TeamHooks { own: setup.management.clone(), ..TeamHooks::default() });
         let observer = observer(&setup, &state, &team, &desk, build.as_ref(), ctx);
         let (commands, chores) = own_commands();
-        let factory =
-            ToolFactory::new(with_default_cards(&config.tools)).owner(OWNER).commands(commands);
+        let cards = with_default_cards(&config.tools);
+        let mailbox = mailbox_card(&cards);
+        let factory = ToolFactory::new(cards).owner(OWNER).commands(commands);
         let (tools, texts) = bind(&factory, &observer, ctx).await?;
         tools.announce(&observer)?;
+        let commands = tools.commands().clone();
+        let options = &config.options;
+        let mailbox = MailboxCapability::new(ctx, &mailbox, commands, options.mailbox())
+            .cancelled_by(options.cancelled_by, options.cancel);
+        let mailbox = Arc::new(mailbox);
         let backstory = Arc::new(Mutex::new(state.backstory.clone()));
         let prompts = system_prompts(&backstory, &tools, texts, ctx).map_err(actor_error)?;
+        let mut hooks: Vec<Arc<dyn Hook>> = vec![Arc::<MailboxCapability>::clone(&mailbox)];
+        hooks.extend(live_hook(ctx));
+        hooks.extend(setup.hooks);
         let mut mind = match scenario {
             Some(scenario) => Mind::Mock(Box::new(MockAgent::new(scenario)), ctx.name().to_owned()),
-            None => Mind::React(Box::new(react_agent(config, build, prompts, &tools, setup, ctx)?)),
+            None => Mind::React(Box::new(react_agent(
+                config,
+                build,
+                prompts,
+                &tools,
+                hooks,
+                setup.recovery,
+            )?)),
         };
         mind.context_mut().subscribe(Arc::new(Announcer(ctx.handle())));
         let connected = tools.toolsets().is_empty();
@@ -68,6 +86,7 @@ impl Engine {
             observer,
             tools,
             mind,
+            mailbox,
             desk,
             chores,
             options: config.options.clone(),
@@ -131,14 +150,24 @@ async fn bind(
     }
 }
 
-/// The cards of the configuration, and the team card in front when they have none.
+/// The cards of the configuration, with the team card and the mailbox card in front when they have
+/// none.
 fn with_default_cards(cards: &[AnyCard]) -> Vec<AnyCard> {
-    let mut all = Vec::with_capacity(cards.len() + 1);
+    let mut all = Vec::with_capacity(cards.len() + 2);
     if !cards.iter().any(|card| card.as_any().is::<TeamTool>()) {
         all.push(TeamTool::default().into());
     }
+    if !cards.iter().any(|card| card.as_any().is::<MailboxTool>()) {
+        all.push(MailboxTool::default().into());
+    }
     all.extend(cards.iter().cloned());
     all
+}
+
+/// The mailbox card in use: the first.
+fn mailbox_card(cards: &[AnyCard]) -> MailboxTool {
+    let mut found = cards.iter().filter_map(|card| card.as_any().downcast_ref::<MailboxTool>());
+    found.next().cloned().unwrap_or_default()
 }
 
 /// The load-test scenario that is played instead of a model, when the environment names one.
@@ -160,13 +189,20 @@ fn builder(ctx: &Context) -> Option<Arc<BuildModel>> {
     Some(Arc::new(move |config: &ModelConfig| Ok(source.model(config, &address)?)))
 }
 
+/// What tells a front end about the agent's tools, when there is one.
+fn live_hook(ctx: &Context) -> Option<Arc<dyn Hook>> {
+    let observer = ctx.system().capability::<Arc<dyn LiveObserver>>()?;
+    let observer = Arc::clone(&*observer);
+    Some(Arc::new(LiveHook { agent: ctx.address().to_snapshot(), observer }))
+}
+
 fn react_agent(
     config: &AgentConfig,
     build: Option<Arc<BuildModel>>,
     prompts: SystemPrompts,
     tools: &BoundTools,
-    setup: AgentSetup,
-    ctx: &Context,
+    hooks: Vec<Arc<dyn Hook>>,
+    recovery: Option<Arc<Recovery>>,
 ) -> Result<ReactAgent, ActorError> {
     let Some(build) = build else {
         return Err(failed("the actor system has no models; give it some with provide_models"));
@@ -175,12 +211,6 @@ fn react_agent(
     react.check().map_err(failed)?;
     let model = FallbackModel::build(&react.model_cfg, &*build)
         .map_err(|reason| failed(format!("no model: {reason}")))?;
-    let mut hooks: Vec<Arc<dyn Hook>> = Vec::new();
-    if let Some(observer) = ctx.system().capability::<Arc<dyn LiveObserver>>() {
-        let observer = Arc::clone(&*observer);
-        hooks.push(Arc::new(LiveHook { agent: ctx.address().to_snapshot(), observer }));
-    }
-    hooks.extend(setup.hooks);
     let mut agent = ReactAgent::builder(model)
         .config(react)
         .models(build)
@@ -188,7 +218,7 @@ fn react_agent(
         .system_prompts(prompts)
         .final_answer_may_exceed(config.options.final_answer_may_exceed)
         .hooks(hooks);
-    if let Some(recovery) = setup.recovery {
+    if let Some(recovery) = recovery {
         agent = agent.recovery(move |breach| recovery(breach));
     }
     agent.build().map_err(|error| failed(error.to_string()))

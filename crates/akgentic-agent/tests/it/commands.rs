@@ -36,7 +36,8 @@ async fn commands_are_announced_once_and_answered_without_the_model() {
         .collect();
     let [announced] = &announced[..] else { panic!("{announced:?}") };
     let names: Vec<&str> = announced.commands.iter().map(|command| command.name.as_str()).collect();
-    let wanted = ["hire_member", "fire_member", "team_members", "team_roles", "compact", "clear"];
+    let wanted =
+        ["hire_member", "fire_member", "team_members", "team_roles", "stop", "compact", "clear"];
     assert_eq!(names, wanted);
 }
 

@@ -1,15 +1,23 @@
 //! Behaviour of agents in teams.
 
 #[cfg(test)]
+mod cancel;
+#[cfg(test)]
 mod commands;
 #[cfg(test)]
 mod config;
 #[cfg(test)]
 mod failures;
 #[cfg(test)]
+mod guards;
+#[cfg(test)]
+mod mail;
+#[cfg(test)]
 mod models;
 #[cfg(test)]
 mod options;
+#[cfg(test)]
+mod players;
 #[cfg(test)]
 mod restart;
 #[cfg(test)]

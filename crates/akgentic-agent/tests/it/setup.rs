@@ -390,7 +390,7 @@ async fn a_configured_team_card_wins() {
     world.configured(config).await;
     world.human_says("@Helper", "go").await;
     world.records.wait_for_words_to("@Human", 1).await;
-    assert_eq!(world.records.sent_to("@Human")[0].2, "look fire_members");
+    assert_eq!(world.records.sent_to("@Human")[0].2, "read_mailbox look fire_members");
 }
 
 #[tokio::test]

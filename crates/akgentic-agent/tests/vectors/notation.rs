@@ -13,6 +13,7 @@ use akgentic_llm::{
     LlmEvent, MessageState, ModelMessage, Outcome, RequestPart, ResponsePart, RetryCause, ToolArgs,
     ToolReturnPart, UserContent, UserItem,
 };
+use akgentic_mailbox::{ABSORBED_PREFIX, ARRIVAL_CLOSING};
 use akgentic_tool_core::CommandsAnnouncedEvent;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -306,6 +307,7 @@ fn user(content: &UserContent) -> Value {
 const ACTION: &str = "**User action** - ";
 const UPDATE: &str = "**Context update ";
 const FRAME: &str = "You received a";
+const ABSORBED: &str = ABSORBED_PREFIX;
 const TRIAGE: &str = "Incident reported by ";
 
 /// The pieces that a prompt was put together from.
@@ -322,6 +324,14 @@ fn pieces(text: &str) -> Vec<Value> {
             (json!({"context_update": number, "mode": mode}), after)
         } else if let Some(after) = rest.strip_prefix(FRAME) {
             (framed(after), "")
+        } else if let Some(after) = rest.strip_prefix(ABSORBED) {
+            let after = after.trim_start();
+            (json!({"absorbed": framed(after.strip_prefix(FRAME).unwrap_or(after))}), "")
+        } else if let Some((count, lines)) = notice(rest) {
+            let (lines, closing) = lines.rsplit_once('\n').unwrap_or((lines, ""));
+            let closing = if closing == ARRIVAL_CLOSING { "with_ids" } else { "without_ids" };
+            let lines: Vec<&str> = lines.split('\n').collect();
+            (json!({"notice": {"closing": closing, "count": count, "lines": lines}}), "")
         } else if let Some(after) = rest.strip_prefix(TRIAGE) {
             let (name, after) = after.split_once(":\n\n").unwrap_or((after, ""));
             let (incident, _) = after.rsplit_once("\n\n").unwrap_or((after, ""));
@@ -335,6 +345,22 @@ fn pieces(text: &str) -> Vec<Value> {
         rest = after;
     }
     pieces
+}
+
+/// The number of messages that a notice tells of, and what follows its first line.
+fn notice(text: &str) -> Option<(u64, &str)> {
+    let (head, lines) = text.split_once(" arrived:\n")?;
+    let count = head.strip_suffix(" new messages").or_else(|| head.strip_suffix(" new message"))?;
+    Some((count.parse().ok()?, lines))
+}
+
+/// A value with the labels of messages in the place of their ids.
+pub(crate) fn with_labels(value: &Value, labels: &Labels) -> Value {
+    let mut text = value.to_string();
+    for (id, label) in &labels.known {
+        text = text.replace(&id.to_string(), label);
+    }
+    serde_json::from_str(&text).expect("as it was")
 }
 
 fn action(text: &str) -> (Value, &str) {

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use akgentic_agent::{
-    AgentMessage, AgentState, Intent, LlmRenderable, Request, StructuredOutput, TriageOutput,
+    AgentMessage, AgentState, Intent, LlmRenderable, MailboxMessage, Request, StructuredOutput,
+    TriageOutput,
 };
 use akgentic_core::coerce::{FieldError, Loc};
 use akgentic_core::wire::{LoadError, Record as _, dump, load_record};
@@ -35,6 +36,14 @@ pub(crate) fn rendering(case: &Case) -> Result<(), String> {
     message.sender = case.input["sender"].as_str().map(sender);
     let renderable = message.facet::<dyn LlmRenderable>().expect("agent messages render");
     same("text", &json!(renderable.rendering(&message)), &case.expect["text"])
+}
+
+pub(crate) fn preview(case: &Case) -> Result<(), String> {
+    let content = case.input["content"].as_str().expect("content");
+    let mut message: Message = AgentMessage::new(intent(&case.input["type"]), content).into();
+    message.sender = case.input["sender"].as_str().map(sender);
+    let mail = message.facet::<dyn MailboxMessage>().expect("agent messages are mail");
+    same("text", &json!(mail.rendering_preview(&message)), &case.expect["text"])
 }
 
 pub(crate) fn reply_protocols(case: &Case) -> Result<(), String> {

@@ -7,15 +7,12 @@ use akgentic_llm::{LlmEvent, LlmMessageEvent};
 use akgentic_testkit::{Case, known_keys};
 use serde_json::{Map, Value, json};
 
-use crate::notation::{events, outline};
-use crate::world::{Records, Shared, World, is_about_mail};
+use crate::notation::{events, outline, with_labels};
+use crate::world::{Records, Shared, World};
 
 pub(crate) fn traces(case: &Case) -> Result<(), String> {
     known_keys("input", &case.input, &["team", "catalog", "script", "inbox", "sort_requests"])?;
     known_keys("expect", &case.expect, &["events", "history", "requests", "audit"])?;
-    if is_about_mail(&case.input) && !crate::has_mailbox() {
-        return case.not_applicable(crate::MAILBOX);
-    }
     crate::block_on(replay(case))
 }
 
@@ -30,7 +27,13 @@ async fn replay(case: &Case) -> Result<(), String> {
     let (found, mut requests) = {
         let mut script = shared.lock();
         let found = events(&records, &mut script.labels);
-        (found, std::mem::take(&mut script.requests))
+        let requests = std::mem::take(&mut script.requests);
+        let shown = |list: Vec<Value>| -> Vec<Value> {
+            list.iter().map(|request| with_labels(request, &script.labels)).collect()
+        };
+        let requests: HashMap<String, Vec<Value>> =
+            requests.into_iter().map(|(model, list)| (model, shown(list))).collect();
+        (with_labels(&Value::Object(found), &script.labels), requests)
     };
     world.end().await;
     for (sender, wanted) in expect["events"].as_object().into_iter().flatten() {

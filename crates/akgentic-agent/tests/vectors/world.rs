@@ -1,13 +1,13 @@
 //! A team with scripted models, as the traces describe it.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use akgentic_agent::{
-    AgentConfig, AgentMessage, BaseAgent, CustomAgent, HumanProxy, ModelSource, TriageMessage,
-    provide_models,
+    AgentConfig, AgentMessage, BaseAgent, CancelGranularity, CustomAgent, HumanProxy, ModelSource,
+    TriageMessage, provide_models,
 };
 use akgentic_core::ActorRef;
 use akgentic_core::log::{EventLog, Fsync};
@@ -311,6 +311,7 @@ pub(crate) fn agent_config(member: &Value) -> AgentConfig {
     }
     config["tools"] = Value::Array(cards);
     let mut config: AgentConfig = load_record(config).expect("a configuration");
+    config.options.cancel = CancelGranularity::Step;
     let offers = member["tools"].as_array().into_iter().flatten();
     let offers: Vec<String> =
         offers.map(|tool| tool.as_str().expect("a name").to_owned()).collect();
@@ -318,28 +319,4 @@ pub(crate) fn agent_config(member: &Value) -> AgentConfig {
         config.tools.push(TestTool { offers }.into());
     }
     config
-}
-
-/// Whether a case is about mail in the middle of a run.
-pub(crate) fn is_about_mail(input: &Value) -> bool {
-    let text = input.to_string();
-    if text.contains("\"during\"") || text.contains("read_mailbox") || text.contains("\"mailbox\"")
-    {
-        return true;
-    }
-    if text.contains("\"/stop") || text.contains("CancelMessage") {
-        return true;
-    }
-    // several messages to one member at once: the second arrives before its run has ended
-    let mut batch = HashSet::new();
-    for entry in input["inbox"].as_array().into_iter().flatten() {
-        if entry.get("wait").is_some() {
-            batch.clear();
-        } else if let Some(to) = entry["to"].as_str()
-            && !batch.insert(to.to_owned())
-        {
-            return true;
-        }
-    }
-    false
 }

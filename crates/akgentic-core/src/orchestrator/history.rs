@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use crate::message::{EventMessage, Message};
+use crate::message::{EventMessage, Message, SentMessage};
+use crate::wire::WireType as _;
 
 /// The messages of a team in order, found by type, sender and event type without a scan.
 #[derive(Debug, Default)]
@@ -106,6 +107,30 @@ impl History {
             })
             .collect()
     }
+
+    /// The messages that led to the one with this id, itself first: each was being handled when the
+    /// one before it was sent. At most `most`, and no further back than was kept.
+    pub fn line(&self, id: Uuid, most: usize) -> Vec<Arc<Message>> {
+        let mut line = Vec::new();
+        let mut wanted = Some(id);
+        // What led to a message was sent before it, so one look backwards finds them all.
+        let sent = self.by_type.get(SentMessage::PATH).into_iter().flatten().rev();
+        for at in sent {
+            if wanted.is_none() || line.len() >= most {
+                break;
+            }
+            let place = at.checked_sub(self.first).and_then(|place| usize::try_from(place).ok());
+            let record = place.and_then(|place| self.messages.get(place));
+            let Some(sent) = record.and_then(|record| record.body::<SentMessage>()) else {
+                continue;
+            };
+            if Some(sent.message.id) == wanted {
+                wanted = sent.message.parent_id;
+                line.push(Arc::clone(&sent.message));
+            }
+        }
+        line
+    }
 }
 
 /// Takes the oldest number out of an index.
@@ -122,8 +147,8 @@ fn forget<K: Eq + Hash>(index: &mut HashMap<K, VecDeque<u64>>, key: &K, at: u64)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::address::{ActorAddress, AddressInfo};
     use crate::message::{ReceivedMessage, UserMessage};
-    use crate::wire::WireType as _;
 
     #[test]
     fn a_capped_history_keeps_the_newest_and_nothing_of_the_rest() {
@@ -147,5 +172,36 @@ mod tests {
         assert_eq!(texts, ["8"]);
         let indexed: usize = history.by_type.values().map(VecDeque::len).sum();
         assert_eq!(indexed, 6, "own type and base type of three messages");
+    }
+    #[test]
+    fn a_line_goes_back_to_the_first_message() {
+        let mut history = History::default();
+        let sent = |id: u128, parent: Option<u128>| {
+            let mut message = Message::new(UserMessage { content: id.to_string() });
+            message.id = Uuid::from_u128(id);
+            message.parent_id = parent.map(Uuid::from_u128);
+            let recipient = ActorAddress::stopped(AddressInfo {
+                agent_id: Uuid::nil(),
+                name: "@b".to_owned(),
+                role: "B".to_owned(),
+                team_id: Uuid::nil(),
+                squad_id: None,
+                is_user_proxy: false,
+                actor_type: String::new(),
+                extra: serde_json::Map::new(),
+            });
+            Arc::new(Message::new(SentMessage { message: Arc::new(message), recipient }))
+        };
+        for (id, parent) in [(1, None), (2, Some(1)), (9, None), (3, Some(2)), (8, Some(9))] {
+            history.push(sent(id, parent));
+        }
+        let line = |id, most| -> Vec<u128> {
+            history.line(Uuid::from_u128(id), most).iter().map(|one| one.id.as_u128()).collect()
+        };
+        assert_eq!(line(3, 10), [3, 2, 1]);
+        assert_eq!(line(3, 2), [3, 2]);
+        assert_eq!(line(9, 10), [9]);
+        assert!(line(7, 10).is_empty(), "nobody knows it");
+        assert!(line(3, 0).is_empty());
     }
 }

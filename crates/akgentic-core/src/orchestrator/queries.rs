@@ -95,6 +95,17 @@ impl ActorRef<Orchestrator> {
         self.query(move |team, _| team.history.select(&filter)).await
     }
 
+    /// The messages that led to the one with this id, itself first; see [`History::line`].
+    ///
+    /// [`History::line`]: crate::orchestrator::History::line
+    pub async fn get_message_line(
+        &self,
+        id: Uuid,
+        most: usize,
+    ) -> Result<Vec<Arc<Message>>, CallError> {
+        self.query(move |team, _| team.history.line(id, most)).await
+    }
+
     /// Recorded events, of one member or one payload type when given; see [`HistoryFilter`].
     pub async fn get_events(
         &self,

@@ -13,6 +13,8 @@ mod lifecycle;
 #[cfg(test)]
 mod log;
 #[cfg(test)]
+mod mail;
+#[cfg(test)]
 mod overload;
 #[cfg(test)]
 mod parts;

@@ -91,6 +91,13 @@ pub trait Hook: Send + Sync {
         nothing()
     }
 
+    /// A model request would follow, and what led to it is not stored yet. An error ends the run.
+    ///
+    /// It looks and refuses, and does not wait. It may be called more than once for a request.
+    fn before_step(&self, _run: &RunContext) -> Result<(), BoxError> {
+        Ok(())
+    }
+
     /// A model request is about to be made, before [`before_model_request`] of any hook.
     ///
     /// [`before_model_request`]: Hook::before_model_request

@@ -334,14 +334,15 @@ impl Run {
             };
             let id = part.tool_call_id.clone();
             parts.push(RequestPart::ToolReturn(part));
-            parts.extend(
-                self.queue
-                    .take_of_call(&id)
-                    .into_iter()
-                    .map(|item| RequestPart::UserPrompt(UserPromptPart::new(item.content, now))),
-            );
+            parts.extend(self.injected_during(&id, now));
         }
         parts
+    }
+
+    /// What was injected during a call goes right after its answer.
+    fn injected_during(&self, call: &str, now: Timestamp) -> impl Iterator<Item = RequestPart> {
+        let items = self.queue.take_of_call(call).into_iter();
+        items.map(move |item| RequestPart::UserPrompt(UserPromptPart::new(item.content, now)))
     }
 
     /// Counts a call that gave a result, and cuts a result that is too long for the conversation.
@@ -433,7 +434,9 @@ impl Run {
                     continue;
                 }
             };
+            let id = part.tool_call_id.clone();
             parts.push(RequestPart::ToolReturn(part));
+            parts.extend(self.injected_during(&id, now));
         }
         self.break_off(parts, error.unwrap_or(RunError::Cancelled))
     }

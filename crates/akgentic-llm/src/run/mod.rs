@@ -33,6 +33,7 @@ pub use tools::ToolSet;
 use crate::error::{ModelError, RunError};
 use crate::history::{History, Outgoing};
 use crate::hook::{Hooks, RunContext};
+use crate::limits::LimitBreach;
 use crate::message::{MessageState, ModelMessage, ModelRequest, ModelResponse};
 use crate::model::{ModelInput, ModelSettings, OutputRequest};
 use crate::output::Output;
@@ -298,8 +299,13 @@ impl Run {
         Action::Enter(Node::ModelRequest)
     }
 
+    /// Whether the limits of the run let it make another model request; the breach, when not.
+    pub fn check_request(&self) -> Result<(), LimitBreach> {
+        self.options.limits.check_request(&self.usage)
+    }
+
     fn begin_step(&mut self) -> Action {
-        if let Err(breach) = self.options.limits.check_request(&self.usage) {
+        if let Err(breach) = self.check_request() {
             return self.end(Err(RunError::RunUsageLimit(breach)));
         }
         self.deliver(self.queue.take_asap());

@@ -174,6 +174,11 @@ impl CommandRegistry {
         }
     }
 
+    /// Whether [`CommandRegistry::dispatch`] would find a command in this text.
+    pub fn recognizes(&self, text: &str) -> bool {
+        tokens::first_word(text).is_some_and(|word| self.typed(&word).is_some())
+    }
+
     fn typed(&self, name: &str) -> Option<&Command> {
         self.get(name).filter(|command| !command.is_hidden())
     }
