@@ -17,6 +17,9 @@ pub struct AgentOptions {
     /// A request whose turn sent nothing and hired nobody is logged; after a conclusion the human is
     /// told, too.
     pub notify_on_empty_answer: bool,
+    /// A turn that fails, because of a model or a tool, is told to the human; otherwise it is on
+    /// record only.
+    pub notify_on_failure: bool,
     /// A final answer stands although its own tokens are above a limit of the run.
     pub final_answer_may_exceed: bool,
     /// A message that came when the agent's budget was spent is kept in the conversation, marked as

@@ -1,10 +1,11 @@
 //! The mailbox card: the tool that takes a waiting message on, and the command that cancels.
 
 use std::future::ready;
+use std::sync::LazyLock;
 
 use akgentic_tool_core::{
-    BindError, BoundCard, BoxFuture, Capability, Channel, Command, CommandArgs, Observer, Tool,
-    ToolCall, ToolCard, ToolError, ToolParam as _, append_instructions, tool_card,
+    BindError, BoundCard, BoxFuture, Capability, Channel, Command, CommandArgs, CommandShape,
+    Observer, Tool, ToolCall, ToolCard, ToolError, ToolParam as _, ToolShape, tool_card,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,7 +39,7 @@ impl MailboxTool {
     fn read_tool(&self, observer: &Observer) -> Option<Tool> {
         let param = self.read_mailbox.on(Channel::ToolCall)?;
         let observer = observer.clone();
-        let tool = Tool::new(READ_MAILBOX, READ_DESCRIPTION, move |_: ReadArgs, _: ToolCall| {
+        let tool = Tool::shaped(&READ, move |_: ReadArgs, _: ToolCall| {
             // The hook does the work; this only answers.
             let alive = observer.context();
             ready(alive.map(|_| ACKNOWLEDGEMENT).map_err(ToolError::from))
@@ -48,10 +49,9 @@ impl MailboxTool {
 
     fn stop_command(&self) -> Option<Command> {
         let param = self.stop.on(Channel::Command)?;
-        let description = append_instructions(Some(STOP_DESCRIPTION), param.instructions());
-        let description = description.unwrap_or_default();
         // Holds no agent: it answers also when the agent has gone.
-        Some(Command::of(&description, |_: StopRun| ready(Ok(NO_RUN.to_owned()))))
+        let command = Command::shaped(&STOP, |_: StopRun| ready(Ok(NO_RUN.to_owned())));
+        Some(command.with_instructions(param.instructions()))
     }
 }
 
@@ -63,6 +63,12 @@ impl ToolCard for MailboxTool {
         Box::pin(ready(Ok(bound)))
     }
 }
+
+static READ: LazyLock<ToolShape> =
+    LazyLock::new(|| ToolShape::of::<ReadArgs>(READ_MAILBOX, READ_DESCRIPTION));
+
+static STOP: LazyLock<CommandShape> =
+    LazyLock::new(|| CommandShape::of::<StopRun>(STOP_DESCRIPTION));
 
 /// Which message to take on.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -1,9 +1,9 @@
 //! The team card: hire, fire, know who is there and who could be hired.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use akgentic_core::orchestrator::Orchestrator;
-use akgentic_core::{ActorRef, CallError};
+use akgentic_core::{ActorRef, AgentCard, CallError};
 use akgentic_tool_core::{
     BindError, BoundCard, Capability, Channel, Command, CommandShape, ContextProvider,
     ContextState, Observer, ObserverError, Tool, ToolCall, ToolCard, ToolError, ToolParam,
@@ -40,6 +40,9 @@ pub struct TeamTool {
     pub get_team_roster: Capability<GetTeamRoster>,
     /// The report of what members are doing; kept, not offered in this version.
     pub get_team_activity: Capability<GetTeamActivity>,
+    /// Whether only roles whose card says `can_be_hired` are told and hired; otherwise every one is.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub only_hireable: bool,
 }
 tool_card!(TeamTool = "akgentic.tool.team.team.TeamTool",
     aliases: ["akgentic.tool.team.TeamTool"],
@@ -86,7 +89,7 @@ impl ToolCard for TeamTool {
 impl TeamTool {
     fn bind_hiring(&self, observer: &Observer, bound: &mut BoundCard) {
         let Some(param) = self.hire_team_members.resolve() else { return };
-        let recruiter = Recruiter::new(observer);
+        let recruiter = Recruiter::new(observer, self.only_hireable);
         if param.is_exposed(Channel::ToolCall) {
             let (recruiter, observer) = (recruiter.clone(), observer.clone());
             let hire = Tool::shaped(&shapes().hire, move |args: HireMembers, _: ToolCall| {
@@ -158,13 +161,14 @@ impl TeamTool {
                 }));
             }
         }
+        let only_hireable = self.only_hireable;
         if let Some(param) = self.get_role_profiles.resolve() {
             if param.is_exposed(Channel::Command) {
                 let observer = observer.clone();
                 bound.commands.push(Command::shaped(&shapes().roles, move |_: TeamRoles| {
                     let observer = observer.clone();
                     async move {
-                        Ok(match roles(&observer).await {
+                        Ok(match roles(&observer, only_hireable).await {
                             Ok(roles) => roles.render(),
                             Err(error) => {
                                 tracing::warn!(%error, "the roles cannot be read");
@@ -178,7 +182,7 @@ impl TeamTool {
                 let observer = observer.clone();
                 bound.context_states.push(ContextProvider::new("role_catalog_state", move || {
                     let observer = observer.clone();
-                    async move { logged(roles(&observer).await, "roles") }
+                    async move { logged(roles(&observer, only_hireable).await, "roles") }
                 }));
             }
         }
@@ -239,16 +243,15 @@ async fn roster(observer: &Observer) -> Result<TeamRosterState, HireError> {
     Ok(TeamRosterState::of(&members, observer.address()?.name()))
 }
 
-async fn roles(observer: &Observer) -> Result<RoleCatalogState, HireError> {
+async fn roles(observer: &Observer, only_hireable: bool) -> Result<RoleCatalogState, HireError> {
     observer.context()?;
     let catalogue = observer.team()?.get_agent_catalog().await?;
-    let cards = match allowed_roles(observer.address()?.role(), &catalogue) {
-        Some(allowed) => {
-            let allowed = |role: &str| allowed.iter().any(|allowed| allowed == role);
-            catalogue.iter().filter(|card| allowed(card.role())).cloned().collect()
-        }
-        None => catalogue.clone(),
+    let allowed = allowed_roles(observer.address()?.role(), &catalogue);
+    let is_told = |card: &&Arc<AgentCard>| {
+        let may = allowed.is_none_or(|allowed| allowed.iter().any(|role| role == card.role()));
+        may && (card.can_be_hired || !only_hireable)
     };
+    let cards: Vec<Arc<AgentCard>> = catalogue.iter().filter(is_told).cloned().collect();
     Ok(RoleCatalogState::of(&cards))
 }
 
@@ -305,11 +308,15 @@ async fn hire_members(
     text.push_str("Not hired: ");
     text.push_str(&reasons.collect::<Vec<_>>().join("; "));
     text.push_str(". ");
-    text.push_str(&available(observer, &failed).await);
+    text.push_str(&available(recruiter, observer, &failed).await);
     Err(ToolError::retriable(text))
 }
 
-async fn available(observer: &Observer, failed: &[(&str, HireError)]) -> String {
+async fn available(
+    recruiter: &Recruiter,
+    observer: &Observer,
+    failed: &[(&str, HireError)],
+) -> String {
     let listed = |roles: &[String]| match roles {
         [] => "There is no role you can hire.".to_owned(),
         roles => format!("Roles you can hire: {}", name_list(roles)),
@@ -321,7 +328,7 @@ async fn available(observer: &Observer, failed: &[(&str, HireError)]) -> String 
     if let Some(limited) = limited {
         return limited;
     }
-    match roles(observer).await {
+    match roles(observer, recruiter.only_hireable()).await {
         Ok(state) => {
             let names: Vec<String> = state.roles.into_iter().map(|row| row.role).collect();
             listed(&names)

@@ -92,15 +92,22 @@ fn listed(roles: &[String]) -> String {
 pub(crate) struct Recruiter {
     observer: Observer,
     numbers: Arc<dyn HireNumbers>,
+    only_hireable: bool,
 }
 
 impl Recruiter {
-    pub(crate) fn new(observer: &Observer) -> Self {
+    pub(crate) fn new(observer: &Observer, only_hireable: bool) -> Self {
         let numbers = observer.get::<dyn HireNumbers>();
         Self {
             observer: observer.clone(),
             numbers: numbers.unwrap_or_else(|_| Arc::new(RandomNumbers)),
+            only_hireable,
         }
+    }
+
+    /// Whether only roles that say so are hired.
+    pub(crate) fn only_hireable(&self) -> bool {
+        self.only_hireable
     }
 
     /// Hires one member below the agent; see the module documentation of the card for the rules.
@@ -150,8 +157,10 @@ impl Recruiter {
         role: &str,
         catalogue: &[Arc<AgentCard>],
     ) -> Result<Arc<AgentCard>, HireError> {
-        let Some(card) = catalogue.iter().find(|card| card.role() == role) else {
-            let available = catalogue.iter().map(|card| card.role().to_owned()).collect();
+        let is_offered = |card: &&Arc<AgentCard>| card.can_be_hired || !self.only_hireable;
+        let mut offered = catalogue.iter().filter(is_offered);
+        let Some(card) = offered.clone().find(|card| card.role() == role) else {
+            let available = offered.by_ref().map(|card| card.role().to_owned()).collect();
             return Err(HireError::UnknownRole { role: role.to_owned(), available });
         };
         let own_role = self.observer.address()?.role();

@@ -189,7 +189,8 @@ pub struct CommandsAnnouncedEvent {
     /// The agent.
     pub agent: ActorAddress,
     /// Its commands in order.
-    pub commands: Vec<CommandDescriptor>,
+    #[schemars(with = "Vec<CommandDescriptor>")]
+    pub commands: Arc<[CommandDescriptor]>,
 }
 payload!(CommandsAnnouncedEvent = "akgentic.tool.core.event.CommandsAnnouncedEvent",
     aliases: ["akgentic.tool.CommandsAnnouncedEvent", "akgentic.tool.core.CommandsAnnouncedEvent"],
@@ -198,7 +199,7 @@ payload!(CommandsAnnouncedEvent = "akgentic.tool.core.event.CommandsAnnouncedEve
 
 impl CommandsAnnouncedEvent {
     fn snapshot(&self) -> Option<Self> {
-        let commands = || self.commands.clone();
+        let commands = || Arc::clone(&self.commands);
         self.agent.is_live().then(|| Self { agent: self.agent.to_snapshot(), commands: commands() })
     }
 }

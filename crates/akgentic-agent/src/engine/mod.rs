@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use akgentic_core::wire::AnyValue;
-use akgentic_core::{ActorAddress, ActorError, Context, Message};
+use akgentic_core::{ActorAddress, ActorError, Context, Message, Severity};
 use akgentic_llm::{
     ContextManager, LlmEvent, LlmUsageEvent, ModelMessage, ModelSwitchError, OutputSpec,
     RequestPart, RunError, UsageSummary, UserContent, summarize_usage,
@@ -186,8 +186,25 @@ impl Engine {
                         "**Not answered** - the budget was spent.\n\n{prompt}"
                     ))?;
                 }
-                guard_usage_limits(&*ctx, Err(error)).await
+                let ended = guard_usage_limits(&*ctx, Err(error)).await;
+                if let Err(error) = &ended {
+                    self.tell_failure(error, ctx).await;
+                }
+                ended
             }
+        }
+    }
+
+    /// Tells the human about a turn that failed, when that is wanted and nobody was told yet.
+    async fn tell_failure(&self, error: &ActorError, ctx: &Context) {
+        let is_failure = error.severity() == Severity::Error && !ctx.cancellation().is_cancelled();
+        if self.options.notify_on_failure && is_failure {
+            let text = format!(
+                "{} could not finish its work on a message: {error}. \
+                 Please look at it and tell it how to go on.",
+                ctx.name()
+            );
+            notify_human(ctx, &text).await;
         }
     }
 

@@ -257,3 +257,50 @@ async fn a_prompt_is_rendered_once_and_published_first() {
     let states = world.team.get_states().await.expect("states");
     assert!(states.iter().any(|(_, state)| json!(state)["backstory"] == "You are kind."));
 }
+
+#[tokio::test]
+async fn field_b22_a_turn_that_fails_may_be_told_to_the_human() {
+    for notify_on_failure in [false, true] {
+        let answers = Answers::default().role("Helper", |prompt, _| {
+            if prompt.ends_with("fail") {
+                return "no output at all".to_owned();
+            }
+            says("response", "@Human", "fine")
+        });
+        let world = World::new(answers).await;
+        world
+            .configured(helper(AgentOptions { notify_on_failure, ..AgentOptions::default() }))
+            .await;
+        world.human_says("@Helper", "fail").await;
+        world.human_says("@Helper", "go on").await;
+        world.records.wait_for_turns_of("@Helper", 2).await;
+        world.team.get_team().await.expect("drained");
+        let told = world.records.sent_to("@Human");
+        assert_eq!(told.len(), 1 + usize::from(notify_on_failure), "{told:?}");
+        if notify_on_failure {
+            assert_eq!(told[0].1, Intent::Notification);
+            assert!(told[0].2.contains("@Helper could not finish its work"), "{}", told[0].2);
+        }
+        let all = world.records.all();
+        let errors = all.iter().filter(|record| record.class_name() == "ErrorMessage");
+        assert_eq!(errors.count(), 1, "it is on record either way");
+    }
+}
+
+#[tokio::test]
+async fn a_member_that_is_gone_is_reported_like_a_role_that_cannot_be_hired() {
+    let answers = Answers::default()
+        .role("Helper", |_, _| says("request", "@Gone", "x"))
+        .role("Peer", |_, _| silence());
+    let world = World::new(answers).await;
+    let options = AgentOptions { report_unknown_members: true, ..AgentOptions::default() };
+    world.configured(helper(options)).await;
+    let gone = world.agent("@Gone", "Peer").await;
+    gone.address().stop(crate::world::WAIT).await.expect("stops");
+    world.human_says("@Helper", "go").await;
+    world.records.wait_for_turns_of("@Helper", 1).await;
+    world.team.get_team().await.expect("drained");
+    let warned = warnings(&world);
+    assert!(warned.len() == 1 && warned[0].contains("@Gone"), "{warned:?}");
+    assert!(!world.records.all().iter().any(|record| record.class_name() == "ErrorMessage"));
+}

@@ -1,6 +1,6 @@
 //! The tools of an agent, by name.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use akgentic_tool_core::{Tool, ToolDefinition};
 use indexmap::IndexMap;
@@ -12,7 +12,8 @@ use crate::model::OutputRequest;
 #[derive(Clone, Debug)]
 pub struct ToolSet {
     tools: IndexMap<String, Tool>,
-    definitions: Arc<[ToolDefinition]>,
+    /// Made when a model is first asked.
+    definitions: OnceLock<Arc<[ToolDefinition]>>,
 }
 
 impl ToolSet {
@@ -26,13 +27,12 @@ impl ToolSet {
             }
             by_name.insert(name, tool);
         }
-        let definitions = by_name.values().map(|tool| tool.definition().clone()).collect();
-        Ok(Self { tools: by_name, definitions })
+        Ok(Self { tools: by_name, definitions: OnceLock::new() })
     }
 
     /// No tools.
     pub fn empty() -> Self {
-        Self { tools: IndexMap::new(), definitions: Arc::from([]) }
+        Self { tools: IndexMap::new(), definitions: OnceLock::new() }
     }
 
     /// The tool of a name.
@@ -47,7 +47,8 @@ impl ToolSet {
 
     /// What models see, in order.
     pub fn definitions(&self) -> Arc<[ToolDefinition]> {
-        Arc::clone(&self.definitions)
+        let all = || self.tools.values().map(|tool| tool.definition().clone()).collect();
+        Arc::clone(self.definitions.get_or_init(all))
     }
 
     /// The name of the output tool, when a tool has it too.

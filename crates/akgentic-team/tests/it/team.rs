@@ -1,5 +1,7 @@
-use akgentic_core::ActorAddress;
+use std::sync::Arc;
+
 use akgentic_core::prelude::*;
+use akgentic_core::{ActorAddress, ActorRef};
 use akgentic_team::{FireMember, HireMember, TeamTool};
 use akgentic_tool_core::{BoundTools, CommandError, ToolCall, ToolError, ToolFactory};
 use serde_json::json;
@@ -186,4 +188,125 @@ async fn a_full_team_hires_nobody() {
     let text = hire(&tools, "Dev", None).await.expect_err("refused");
     assert!(text.contains("1000 members"), "{text}");
     assert_eq!(world.members().await.len(), akgentic_team::MAX_MEMBERS);
+}
+
+#[tokio::test]
+async fn a_card_needs_an_orchestrator_when_it_is_bound() {
+    let observer = akgentic_tool_core::Observer::unattached().build();
+    let bound = ToolFactory::new(vec![TeamTool::default().into()]).bind(&observer).await;
+    let error = bound.expect_err("no team").to_string();
+    assert!(error.contains("stopped"), "{error}");
+    let system = ActorSystem::new();
+    let alone = system.create_actor::<Idle>(BaseConfig::new("@Alone", "Alone"), Origin::default());
+    let alone = alone.expect("created");
+    let observer = alone.ask(crate::world::Observe(Arc::default())).await.expect("an observer");
+    let bound = ToolFactory::new(vec![TeamTool::default().into()]).bind(&observer).await;
+    let error = bound.expect_err("no team").to_string();
+    assert!(error.contains("TeamTool needs a team"), "{error}");
+}
+
+/// A lead that has hired somebody, both of a class that can hire.
+async fn lead_with_a_hire(world: &World, tools: &BoundTools) -> (ActorAddress, ActorAddress) {
+    let card = AgentCard::new("team.it.Idle", "leads", BaseConfig::new("", "Lead")).expect("card");
+    world.team.register_agent_profile(card).await.expect("registered");
+    let lead = hire(tools, "Lead", Some("@Lead")).await.expect("hired");
+    let own = ActorRef::<Idle>::new(&lead).expect("typed");
+    let observer = own.ask(crate::world::Observe(Arc::default())).await.expect("an observer");
+    let context = observer.context().expect("alive");
+    let child = context.create_actor::<Idle>(BaseConfig::new("@Child", "Child")).expect("created");
+    (lead, child.address().clone())
+}
+
+#[tokio::test]
+async fn whom_a_fired_member_hired_goes_with_it() {
+    let (world, tools) = world().await;
+    let (lead, child) = lead_with_a_hire(&world, &tools).await;
+    fire(&tools, "@Lead").await.expect("fired");
+    assert!(!lead.is_alive() && !child.is_alive());
+    assert_eq!(world.members().await, ["@Manager", "@Human", "#Tool"]);
+}
+
+#[tokio::test]
+async fn a_lead_and_its_hire_are_fired_in_one_call_in_either_order() {
+    for names in [["@Lead", "@Child"], ["@Child", "@Lead"]] {
+        let (world, tools) = world().await;
+        lead_with_a_hire(&world, &tools).await;
+        let fire = tools.tool("fire_members").expect("a tool");
+        let text = fire.call(json!({"names": names}), ToolCall::default()).await.expect("fired");
+        assert_eq!(text.as_text(), Some(&*format!("Members fired: {}, {}", names[0], names[1])));
+        assert_eq!(world.members().await.len(), 3);
+        let again = fire.call(json!({"names": ["@Child", "@Child"]}), ToolCall::default()).await;
+        assert!(again.is_err(), "it is gone");
+    }
+}
+
+/// Never ends its turn, whoever asks it to.
+struct Stubborn;
+agent_type!(Stubborn = "team.it.Stubborn");
+
+impl Actor for Stubborn {
+    type Config = BaseConfig;
+
+    fn create(_: &BaseConfig) -> Result<Self, ActorError> {
+        Ok(Self)
+    }
+
+    fn handlers(handlers: &mut Handlers<Self>) {
+        handlers.on::<UserMessage>(|_, _, _| Box::pin(std::future::pending()));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn firing_does_not_wait_for_ever() {
+    let (world, tools) = world().await;
+    let card = AgentCard::new("team.it.Stubborn", "stays", BaseConfig::new("", "Mule"));
+    world.team.register_agent_profile(card.expect("card")).await.expect("registered");
+    let mule = hire(&tools, "Mule", Some("@Mule")).await.expect("hired");
+    mule.tell(UserMessage { content: "go".to_owned() }).expect("told");
+    tokio::task::yield_now().await;
+    assert_eq!(fire(&tools, "@Mule").await.as_deref(), Ok("Member @Mule is stopping."));
+}
+
+#[tokio::test]
+async fn only_roles_that_may_be_hired_are_told_and_hired_when_the_card_says_so() {
+    let (world, _) = world().await;
+    let mut card =
+        AgentCard::new("team.it.Idle", "helps", BaseConfig::new("", "Helper")).expect("card");
+    card.can_be_hired = true;
+    world.team.register_agent_profile(card).await.expect("registered");
+    for only_hireable in [false, true] {
+        let card = TeamTool { only_hireable, ..TeamTool::default() };
+        let tools = ToolFactory::new(vec![card.into()]).bind(&world.observer).await.expect("bound");
+        let roles = tools.commands().dispatch("/team_roles").await.reply().expect("roles");
+        assert!(roles.contains("Helper:"), "{roles}");
+        assert_eq!(roles.contains("Dev:"), !only_hireable, "{roles}");
+        hire(&tools, "Helper", None).await.expect("hired");
+        let dev = hire(&tools, "Dev", None).await;
+        assert_eq!(dev.is_ok(), !only_hireable, "{dev:?}");
+        if let Err(text) = dev {
+            assert!(text.ends_with("available roles: ['Helper']"), "{text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn parameters_stay_described_when_there_are_instructions() {
+    let (world, _) = world().await;
+    let card: TeamTool = serde_json::from_value(json!({
+        "hire_team_members": {"instructions": "Ask first."},
+        "fire_team_members": {"instructions": "Be kind."},
+    }))
+    .expect("a card");
+    let tools = ToolFactory::new(vec![card.into()]).bind(&world.observer).await.expect("bound");
+    for (tool, parameter, words) in
+        [("hire_members", "roles", "Ask first."), ("fire_members", "names", "Be kind.")]
+    {
+        let definition = tools.tool(tool).expect("a tool").definition();
+        assert!(definition.description.ends_with(words), "{}", definition.description);
+        let described = definition.parameters["properties"][parameter]["description"].as_str();
+        assert!(described.is_some_and(|text| text.len() > 10), "{described:?}");
+    }
+    let plain = bound(&world).await;
+    let description = &plain.tool("hire_members").expect("a tool").definition().description;
+    assert!(!description.contains("Ask first."), "shapes are not changed: {description}");
 }

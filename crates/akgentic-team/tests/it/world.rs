@@ -25,7 +25,7 @@ impl Actor for Idle {
 }
 
 /// Request: an observer of this member with these capabilities.
-pub(crate) struct Observe(Arc<Hooks>);
+pub(crate) struct Observe(pub(crate) Arc<Hooks>);
 
 impl Handle<Observe> for Idle {
     type Reply = Observer;

@@ -146,7 +146,7 @@ impl CommandRegistry {
 
     /// The event by which `agent` tells its commands.
     pub fn announcement(&self, agent: ActorAddress) -> CommandsAnnouncedEvent {
-        CommandsAnnouncedEvent { agent, commands: self.descriptors.to_vec() }
+        CommandsAnnouncedEvent { agent, commands: Arc::clone(&self.descriptors) }
     }
 
     /// Runs what a person typed, with or without the leading `/`.

@@ -187,7 +187,7 @@ async fn commands_are_announced_once_and_dispatched() {
         .collect();
     assert_eq!(announced.len(), 1);
     assert_eq!(announced[0].agent, *host.actor().address());
-    assert_eq!(announced[0].commands, host.descriptors().await.unwrap());
+    assert_eq!(announced[0].commands.to_vec(), host.descriptors().await.unwrap());
     world.end().await;
 }
 
