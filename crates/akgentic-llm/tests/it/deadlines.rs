@@ -33,11 +33,11 @@ async fn a_model_that_never_answers_is_given_up() {
     let before = tokio::time::Instant::now();
     let mut agent = ReactAgent::builder(Silent).build().unwrap();
     let error = agent.run("go", &OutputSpec::text(), CancellationToken::new()).await.unwrap_err();
-    assert_eq!(error.to_string(), "silent did not answer within 120 s");
+    assert_eq!(error.to_string(), "silent did not answer within 600 s");
     let RunError::Model(error) = error else { panic!("{error:?}") };
     assert_eq!(error.kind(), ModelErrorKind::Timeout);
     assert!(error.kind().advances_chain());
-    assert_eq!(before.elapsed().as_secs(), 120);
+    assert_eq!(before.elapsed().as_secs(), 600);
 }
 
 fn deaf() -> Tool {
