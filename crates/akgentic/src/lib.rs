@@ -49,6 +49,8 @@ pub mod prelude {
         AgentConfig, AgentMessage, BaseAgent, HumanProxy, HumanSays, Intent, ModelSource,
         StructuredOutput, provide_models,
     };
+    #[cfg(feature = "providers")]
+    pub use akgentic_llm::Providers;
     #[cfg(feature = "llm")]
     pub use akgentic_llm::{FunctionModel, Model, ModelConfig, Scenario};
     #[cfg(feature = "team")]
