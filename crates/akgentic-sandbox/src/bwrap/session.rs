@@ -1,6 +1,8 @@
 //! Commands in namespaces in one workspace.
 
 use std::fs;
+use std::future::Future;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,7 +24,8 @@ use crate::folder::{FolderError, RelFolder, Root};
 use crate::limits::Limit;
 use crate::local::Network;
 use crate::process::cgroup::{self, Group};
-use crate::process::launch::{Launch, Open, spawn};
+use crate::process::launch::{Frame, Launched, Launcher, Open};
+use crate::process::spare::{Ready, Spare, launch};
 use crate::process::supervise::supervise;
 use crate::run::{Ended, Outcome, Run};
 
@@ -39,6 +42,14 @@ pub(super) struct BwrapSession {
     inside_limits: Vec<Limit>,
     enforcement: Enforcement,
     next: AtomicU64,
+    spare: Spare<Ready<Own>>,
+}
+
+/// What belongs to one run.
+struct Own {
+    outer: i32,
+    status: StatusFile,
+    group: Option<Arc<Group>>,
 }
 
 impl BwrapSession {
@@ -60,7 +71,7 @@ impl BwrapSession {
             path: directory.display().to_string(),
             reason: error.to_string(),
         })?;
-        let prepared = || -> std::io::Result<_> {
+        let prepared = || -> io::Result<_> {
             let private = tempfile::Builder::new().prefix("akgentic-bwrap-").tempdir()?;
             fs::create_dir(private.path().join("empty"))?;
             let parts = view::system(&options.visible, private.path())?;
@@ -87,6 +98,7 @@ impl BwrapSession {
             inside_limits,
             enforcement,
             next: AtomicU64::new(0),
+            spare: Spare::default(),
         })
     }
 
@@ -136,25 +148,11 @@ impl BwrapSession {
         let before = self.survey().await?;
         let (read_only, masked) = self.read_only(&before)?;
         let mask = Mask(masked.then_some(&self.root));
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let status = StatusFile(self.private.path().join(format!("status-{number}")));
-        let group = self.group()?;
-        let launch = Launch {
-            argv: plan::arguments(&self.plan(&read_only), folder.as_str(), run.command.argv()),
-            // What stands here can be read inside, as the environment of the first process.
-            env: vec![("PATH".into(), plan::PATH.into())],
-            folder: Some("/".into()),
-            joins: group.as_ref().map(|group| group.joins()).unwrap_or_default(),
-            opens: vec![
-                Open::Read(self.filter.clone().unwrap_or_else(|| "/dev/null".into())),
-                Open::Read(self.root.by_handle()),
-                Open::Write(status.0.clone()),
-            ],
-            limits: self.options.limits.inherited(false),
-        };
-        let (child, parent) = spawn(launch, || Ok(())).await?;
-        let outer = child.id().and_then(|pid| i32::try_from(pid).ok()).unwrap_or(-1);
-        let tree = BwrapTree { outer, status: status.0.clone(), group };
+        let argv = plan::arguments(&self.plan(&read_only), folder.as_str(), run.command.argv());
+        let (launched, own) = launch(&self.spare, || self.ready(), &argv).await?;
+        let Launched { child, parent, .. } = launched;
+        let status = own.status;
+        let tree = BwrapTree { outer: own.outer, status: status.0.clone(), group: own.group };
         let ending = supervise(child, &tree, &run, self.options.limits.grace).await?;
         drop((parent, mask));
         if ending.ended == Ended::Exited && setup(&status.0).exit_code.is_none() {
@@ -176,6 +174,30 @@ impl BwrapSession {
             notices: planted(&before, &after),
             duration: started.elapsed(),
         })
+    }
+
+    /// Starts a launcher with the files bwrap inherits, in a group of its own.
+    fn ready(&self) -> impl Future<Output = io::Result<Ready<Own>>> + use<> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let status = self.private.path().join(format!("status-{number}"));
+        let filter = self.filter.clone().unwrap_or_else(|| "/dev/null".into());
+        let (root, limits) = (self.root.clone(), self.options.limits.clone());
+        async move {
+            let status = StatusFile(status);
+            let opens =
+                [Open::Read(filter), Open::Read(root.by_handle()), Open::Write(status.0.clone())];
+            let frame = Frame {
+                // What stands here can be read inside, as the environment of the first process.
+                env: vec![("PATH".into(), plan::PATH.into())],
+                folder: Some("/".into()),
+                opens: opens.into(),
+                limits: limits.inherited(false),
+            };
+            let launcher = Launcher::start(frame, || Ok(())).await?;
+            let outer = launcher.id();
+            let group = cgroup::around(outer, &limits)?;
+            Ok(Ready { launcher, rest: Own { outer, status, group } })
+        }
     }
 
     /// Runs a command that does nothing, confined as every other.
@@ -210,13 +232,6 @@ impl BwrapSession {
         let root = self.root.clone();
         let walk = tokio::task::spawn_blocking(move || survey(&root));
         walk.await.map_err(|error| RunError::Launch(error.to_string()))
-    }
-
-    fn group(&self) -> Result<Option<Arc<Group>>, RunError> {
-        match cgroup::hierarchy() {
-            Ok(hierarchy) => Ok(Some(Arc::new(hierarchy.group(&self.options.limits)?))),
-            Err(_) => Ok(None),
-        }
     }
 
     fn judge(&self, enforcement: &mut Enforcement, before: &Survey, gone: bool) {

@@ -96,12 +96,11 @@ pub(super) struct FenceRules {
 }
 
 impl FenceRules {
-    /// Writes below `root` and `private` and to `joins`, reads nearly everywhere.
+    /// Writes below `root` and `private`, reads nearly everywhere.
     pub(super) fn new(
         options: &Local,
         root: &Root,
         private: &Path,
-        joins: &[PathBuf],
     ) -> Result<Option<Self>, BackendError> {
         if options.fence == Fence::None {
             return Ok(None);
@@ -109,7 +108,7 @@ impl FenceRules {
         if options.fence == Fence::Full && options.network == Network::None {
             return Err(not_enforced(&"Landlock can refuse TCP but no other network"));
         }
-        let rules = build(options, root, private, joins).map_err(|error| not_enforced(&error))?;
+        let rules = build(options, root, private).map_err(|error| not_enforced(&error))?;
         Ok(Some(Self { rules, fence: options.fence }))
     }
 
@@ -165,12 +164,7 @@ fn interface() -> ABI {
     *INTERFACE
 }
 
-fn build(
-    options: &Local,
-    root: &Root,
-    private: &Path,
-    joins: &[PathBuf],
-) -> Result<RulesetCreated, RulesetError> {
+fn build(options: &Local, root: &Root, private: &Path) -> Result<RulesetCreated, RulesetError> {
     let must = match options.fence {
         Fence::Full => CompatLevel::HardRequirement,
         Fence::Partial | Fence::None => CompatLevel::BestEffort,
@@ -195,7 +189,7 @@ fn build(
         rules = beneath(rules, path, read)?;
     }
     let file = AccessFs::from_file(NEWEST) & !AccessFs::Execute;
-    for path in DEVICES.iter().map(Path::new).chain(joins.iter().map(PathBuf::as_path)) {
+    for path in DEVICES {
         rules = beneath(rules, path, file)?;
     }
     let writable = all & !(AccessFs::MakeBlock | AccessFs::MakeChar);

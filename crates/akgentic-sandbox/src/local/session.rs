@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
+use std::future::Future;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
@@ -19,10 +21,11 @@ use crate::backend::{PROBE_TIMEOUT, Session};
 use crate::command::AllowedCommand;
 use crate::enforcement::{Enforcement, Level, Measure};
 use crate::error::{BackendError, RunError};
-use crate::folder::{FolderError, RelFolder, Root};
+use crate::folder::{Folder, FolderError, RelFolder, Root};
 #[cfg(target_os = "linux")]
 use crate::process::cgroup;
-use crate::process::launch::{Launch, spawn};
+use crate::process::launch::{Frame, Launched, Launcher};
+use crate::process::spare::{Ready, Spare, launch};
 use crate::process::supervise::supervise;
 use crate::run::{Outcome, Run};
 
@@ -44,8 +47,16 @@ pub(crate) struct LocalSession {
     busy: AtomicBool,
     #[cfg(target_os = "linux")]
     fence: Option<super::fence::FenceRules>,
+    spare: Spare<Ready<Own>>,
+}
+
+/// What belongs to one run.
+struct Own {
     #[cfg(target_os = "linux")]
     group: Option<Arc<cgroup::Group>>,
+    mark: String,
+    leader: i32,
+    _home: RunHome,
 }
 
 impl LocalSession {
@@ -73,12 +84,10 @@ impl LocalSession {
             )));
         }
         #[cfg(target_os = "linux")]
-        let (fence, group) = {
+        let fence = {
             super::fence::report(&options, &mut enforcement);
-            let group = cgroup::for_session(&options.limits, &mut enforcement);
-            let joins = group.as_ref().map(|group| group.joins()).unwrap_or_default();
-            let fence = super::fence::FenceRules::new(&options, &root, private.path(), &joins)?;
-            (fence, group)
+            cgroup::report(&options.limits, &mut enforcement);
+            super::fence::FenceRules::new(&options, &root, private.path())?
         };
         #[cfg(not(target_os = "linux"))]
         {
@@ -96,8 +105,7 @@ impl LocalSession {
             busy: AtomicBool::new(false),
             #[cfg(target_os = "linux")]
             fence,
-            #[cfg(target_os = "linux")]
-            group,
+            spare: Spare::default(),
         })
     }
 
@@ -125,8 +133,9 @@ impl LocalSession {
         run.check()?;
         let own_path = self.root.path().to_str();
         let folder = RelFolder::parse(&run.folder, own_path)?;
+        let at_root = folder.as_str().is_empty();
         let folder = match self.root.folder(&folder) {
-            Ok(folder) => folder,
+            Ok(folder) => Arc::new(folder),
             Err(missing @ FolderError::Missing(_)) => {
                 let text = missing.to_string();
                 return Ok(Outcome::without_process(1, &text, self.enforcement.clone()));
@@ -137,34 +146,25 @@ impl LocalSession {
             return Ok(Outcome::out_of_time(&run, self.enforcement.clone()));
         }
         let _alone = Alone::enter(&self.busy)?;
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let mark = format!("{}-{number}", std::process::id());
-        let home = RunHome::new(self.private.path(), number)?;
-        let mut env = self.env.clone();
-        env.insert("HOME".to_owned(), home.0.join("home").into());
-        env.insert("TMPDIR".to_owned(), home.0.join("tmp").into());
-        env.insert(MARK.to_owned(), mark.clone().into());
         let words = run.command.argv().iter().map(OsString::from);
-        let launch = Launch {
-            argv: self.prefix.iter().cloned().chain(words).collect(),
-            env: env.into_iter().map(|(name, value)| (name.into(), value)).collect(),
-            folder: Some(folder.by_own_handle()),
-            #[cfg(target_os = "linux")]
-            joins: self.group.as_ref().map(|group| group.joins()).unwrap_or_default(),
-            limits: self.options.limits.inherited(false),
-            ..Launch::default()
-        };
+        let argv: Vec<OsString> = self.prefix.iter().cloned().chain(words).collect();
         let started = Instant::now();
-        let (child, parent) = spawn(launch, self.confine()?).await?;
-        let leader = child.id().and_then(|pid| i32::try_from(pid).ok()).unwrap_or(-1);
-        let tree = LocalTree {
-            leader,
-            mark: format!("{MARK}={mark}").into_bytes(),
-            #[cfg(target_os = "linux")]
-            group: self.group.clone(),
+        let (launched, own) = if at_root {
+            launch(&self.spare, || self.ready(Arc::clone(&folder)), &argv).await?
+        } else {
+            // A launcher that is there already stands at the root and has no handle to go on by.
+            let Ready { launcher, rest } = self.ready(Arc::clone(&folder)).await?;
+            (launcher.run(&argv).await?, rest)
         };
+        let tree = LocalTree {
+            leader: own.leader,
+            mark: format!("{MARK}={}", own.mark).into_bytes(),
+            #[cfg(target_os = "linux")]
+            group: own.group.clone(),
+        };
+        let Launched { child, parent, .. } = launched;
         let ending = supervise(child, &tree, &run, self.options.limits.grace).await?;
-        drop((parent, folder));
+        drop((parent, own));
         let mut enforcement = self.enforcement.clone();
         if !ending.gone {
             enforcement.lifetime = Measure::none("processes of this run could not be ended");
@@ -180,8 +180,40 @@ impl LocalSession {
         })
     }
 
+    /// Starts a launcher in a folder, with a home, a mark and a group of its own.
+    fn ready(&self, folder: Arc<Folder>) -> impl Future<Output = io::Result<Ready<Own>>> + use<> {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let mark = format!("{}-{number}", std::process::id());
+        let home = self.private.path().join(number.to_string());
+        let limits = self.options.limits.clone();
+        let confine = self.confine();
+        let mut env = self.env.clone();
+        env.insert("HOME".to_owned(), home.join("home").into());
+        env.insert("TMPDIR".to_owned(), home.join("tmp").into());
+        env.insert(MARK.to_owned(), mark.clone().into());
+        async move {
+            let frame = Frame {
+                env: env.into_iter().map(|(name, value)| (name.into(), value)).collect(),
+                folder: Some(folder.by_own_handle()),
+                limits: limits.inherited(false),
+                ..Frame::default()
+            };
+            let home = RunHome::new(home)?;
+            let launcher = Launcher::start(frame, confine?).await?;
+            let own = Own {
+                leader: launcher.id(),
+                mark,
+                #[cfg(target_os = "linux")]
+                group: cgroup::around(launcher.id(), &limits)?,
+                _home: home,
+            };
+            drop(folder);
+            Ok(Ready { launcher, rest: own })
+        }
+    }
+
     #[cfg(target_os = "linux")]
-    fn confine(&self) -> std::io::Result<Box<dyn FnOnce() -> std::io::Result<()> + Send>> {
+    fn confine(&self) -> io::Result<Box<dyn FnOnce() -> io::Result<()> + Send>> {
         match &self.fence {
             None => Ok(Box::new(|| Ok(()))),
             Some(fence) => Ok(Box::new(fence.confine()?)),
@@ -190,7 +222,7 @@ impl LocalSession {
 
     #[cfg(not(target_os = "linux"))]
     #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "as on Linux")]
-    fn confine(&self) -> std::io::Result<Box<dyn FnOnce() -> std::io::Result<()> + Send>> {
+    fn confine(&self) -> io::Result<Box<dyn FnOnce() -> io::Result<()> + Send>> {
         Ok(Box::new(|| Ok(())))
     }
 }
@@ -256,11 +288,11 @@ impl Drop for Alone<'_> {
 }
 
 /// Home and temporary directory of one run, gone with it.
-struct RunHome(std::path::PathBuf);
+struct RunHome(PathBuf);
 
 impl RunHome {
-    fn new(private: &Path, number: u64) -> std::io::Result<Self> {
-        let home = Self(private.join(number.to_string()));
+    fn new(path: PathBuf) -> io::Result<Self> {
+        let home = Self(path);
         fs::create_dir(&home.0)?;
         fs::create_dir(home.0.join("home"))?;
         fs::create_dir(home.0.join("tmp"))?;
@@ -270,7 +302,9 @@ impl RunHome {
 
 impl Drop for RunHome {
     fn drop(&mut self) {
-        if let Err(error) = fs::remove_dir_all(&self.0) {
+        if let Err(error) = fs::remove_dir_all(&self.0)
+            && error.kind() != io::ErrorKind::NotFound
+        {
             tracing::warn!(%error, path = %self.0.display(), "private folder of a run is left");
         }
     }

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
 
@@ -13,6 +14,10 @@ use crate::limits::Limits;
 
 /// Names of groups start so; the process that made them follows.
 const PREFIX: &str = "akgentic-run-";
+
+/// How often, and how long apart, the removal of a group is tried whose last process is ending.
+const REMOVALS: u32 = 20;
+const REMOVAL: Duration = Duration::from_millis(1);
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
@@ -96,18 +101,13 @@ impl Hierarchy {
     }
 }
 
-/// The group that the runs of one session share, and what that enforces.
-pub(crate) fn for_session(limits: &Limits, report: &mut Enforcement) -> Option<Arc<Group>> {
-    let made = hierarchy().map_err(str::to_owned).and_then(|hierarchy| {
-        let group = hierarchy.group(limits).map_err(|error| error.to_string())?;
-        Ok((hierarchy.bounds_memory(), group))
-    });
-    match made {
-        Ok((bounds_memory, group)) => {
+/// What groups enforce here; nothing where none can be made.
+pub(crate) fn report(limits: &Limits, report: &mut Enforcement) {
+    match hierarchy() {
+        Ok(hierarchy) => {
             report.processes = bound_processes(limits);
-            report.memory = memory(limits, bounds_memory);
+            report.memory = memory(limits, hierarchy.bounds_memory());
             report.lifetime = Measure::full("everything in the control group is ended");
-            Some(Arc::new(group))
         }
         Err(reason) => {
             report.processes = Measure::none(format!("no control group: {reason}"));
@@ -115,9 +115,16 @@ pub(crate) fn for_session(limits: &Limits, report: &mut Enforcement) -> Option<A
             report.lifetime = Measure::partial(
                 "the process group and what carries the mark of the run are ended; no control group",
             );
-            None
         }
     }
+}
+
+/// A group for one run, holding the process that will be it; nothing where none can be made.
+pub(crate) fn around(pid: i32, limits: &Limits) -> io::Result<Option<Arc<Group>>> {
+    let Ok(hierarchy) = hierarchy() else { return Ok(None) };
+    let group = hierarchy.group(limits)?;
+    group.join(pid)?;
+    Ok(Some(Arc::new(group)))
 }
 
 /// What a control group says about processes.
@@ -229,9 +236,12 @@ impl Group {
         Ok(directory)
     }
 
-    /// Files by which a process joins.
-    pub(crate) fn joins(&self) -> Vec<PathBuf> {
-        self.directories.iter().map(|directory| directory.join("cgroup.procs")).collect()
+    /// Takes a process in, and whatever it starts from then on.
+    pub(crate) fn join(&self, pid: i32) -> io::Result<()> {
+        for directory in &self.directories {
+            fs::write(directory.join("cgroup.procs"), pid.to_string())?;
+        }
+        Ok(())
     }
 
     fn members(&self) -> Vec<Pid> {
@@ -263,9 +273,17 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
+        let mut left = REMOVALS;
         for directory in &self.directories {
-            if let Err(error) = fs::remove_dir(directory) {
-                tracing::debug!(%error, group = %directory.display(), "control group not removed");
+            while let Err(error) = fs::remove_dir(directory) {
+                if left == 0 || error.kind() != io::ErrorKind::ResourceBusy {
+                    tracing::debug!(%error, group = %directory.display(), "control group not removed");
+                    break;
+                }
+                // What was just killed takes a moment to go.
+                self.kill();
+                left -= 1;
+                std::thread::park_timeout(REMOVAL);
             }
         }
     }
@@ -310,16 +328,19 @@ mod tests {
             println!("skipped: no group of version 2 can be made here");
             return;
         };
-        let script = "open F, '>', shift; print F 0; close F; $| = 1; \
+        let script = "<STDIN>; $| = 1; \
                       for (1..20) { my $p = fork; exec 'sleep', 60 if defined $p and !$p } \
                       print 'up'; sleep 60";
         let mut child = std::process::Command::new("perl")
             .args(["-e", script])
-            .args(group.joins())
+            .stdin(std::process::Stdio::piped())
             .stdout(std::process::Stdio::piped())
             .stderr(std::process::Stdio::null())
             .spawn()
             .expect("perl");
+        group.join(i32::try_from(child.id()).expect("a number")).expect("it joins");
+        let mut go = child.stdin.take().expect("a pipe");
+        std::io::Write::write_all(&mut go, b"go\n").expect("told");
         let mut said = [0; 2];
         let mut out = child.stdout.take().expect("a pipe");
         std::io::Read::read_exact(&mut out, &mut said).expect("it is up");

@@ -1,31 +1,34 @@
-//! The launcher: a few lines of POSIX shell between us and the program.
+//! The launcher: a POSIX shell between us and the program.
 //!
-//! The shell joins control groups, sets limits, opens the descriptors the program inherits, and
-//! becomes the program. So nothing has to run between fork and exec in this process, and the system
-//! can start the child without copying our memory map.
+//! The shell sets limits and opens the descriptors the program inherits, waits for the line that
+//! names the program, and becomes it. So nothing has to run between fork and exec in this process,
+//! the system can start the child without copying our memory map, and a shell can be started before
+//! it is needed.
 
-use std::ffi::OsString;
-use std::fmt::Write as _;
-use std::io;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::Duration;
 
-use tokio::process::{Child, Command};
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 use crate::limits::{Limit, shell_lines};
 
-/// What to start.
+/// How long a shell may take to read its line.
+const HAND_OVER: Duration = Duration::from_secs(10);
+
+/// What is known before the program is.
 #[derive(Debug, Default)]
-pub(crate) struct Launch {
-    /// Program and arguments.
-    pub argv: Vec<OsString>,
+pub(crate) struct Frame {
     /// The whole environment.
     pub env: Vec<(OsString, OsString)>,
     /// Where it starts.
     pub folder: Option<PathBuf>,
-    /// Files a process joins a control group by.
-    pub joins: Vec<PathBuf>,
     /// What descriptors from 3 on are opened to, in order.
     pub opens: Vec<Open>,
     /// What it and everything below it is bound by.
@@ -63,28 +66,27 @@ fn is_inherited(fd: u32) -> bool {
     flags.is_some_and(|flags| flags & CLOSED_ON_EXEC == 0)
 }
 
-impl Launch {
-    fn script(&self, strays: &[u32]) -> String {
-        let mut script = String::new();
+impl Frame {
+    fn script(&self, strays: &[u32]) -> io::Result<Vec<u8>> {
+        let mut script = Vec::new();
         for fd in strays {
-            let _infallible = writeln!(script, "exec {fd}>&-");
-        }
-        for _ in &self.joins {
-            script.push_str("echo 0 >\"$1\" || exit 125\nshift\n");
+            writeln!(script, "exec {fd}>&-")?;
         }
         for (open, fd) in self.opens.iter().zip(FIRST_FD..) {
-            let sign = match open {
-                Open::Read(_) => '<',
-                Open::Write(_) => '>',
+            let (sign, path) = match open {
+                Open::Read(path) => ('<', path),
+                Open::Write(path) => ('>', path),
             };
-            let _infallible = writeln!(script, "exec {fd}{sign}\"$1\" || exit 125\nshift");
+            write!(script, "exec {fd}{sign}")?;
+            quote(path.as_os_str(), &mut script);
+            writeln!(script, " || exit 125")?;
         }
-        script.push_str(&shell_lines(&self.limits));
-        script.push_str("exec \"$@\"");
-        script
+        script.extend(shell_lines(&self.limits).into_bytes());
+        Ok(script)
     }
 
-    fn command(self) -> io::Result<Command> {
+    /// The shell, and what it reads first.
+    fn command(self) -> io::Result<(Command, Vec<u8>)> {
         let strays = strays();
         let many = strays.iter().any(|fd| *fd > 9);
         if many && !Path::new(SHELL_FOR_MANY).exists() {
@@ -92,25 +94,44 @@ impl Launch {
                 "this process was started with open descriptors ({strays:?}) that a command must not get, and {SHELL_FOR_MANY}, which could close them, is not here"
             )));
         }
+        let script = self.script(&strays)?;
         let mut command = Command::new(if many { SHELL_FOR_MANY } else { SHELL });
+        command.arg0("sh");
         if many {
             // Units of limits are those of POSIX then.
             command.arg("--posix");
         }
-        command.arg("-c").arg(self.script(&strays)).arg("sh");
-        command.args(self.joins);
-        command.args(self.opens.into_iter().map(|open| match open {
-            Open::Read(path) | Open::Write(path) => path,
-        }));
-        command.args(self.argv);
         command.env_clear().envs(self.env);
         if let Some(folder) = self.folder {
             command.current_dir(folder);
         }
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.process_group(0).kill_on_drop(true);
-        Ok(command)
+        Ok((command, script))
     }
+}
+
+/// The line by which the shell becomes a program.
+fn line(argv: &[OsString]) -> Vec<u8> {
+    let mut script = b"exec".to_vec();
+    for word in argv {
+        script.push(b' ');
+        quote(word, &mut script);
+    }
+    script.extend(b" </dev/null\n");
+    script
+}
+
+/// A word as the shell reads it back, whatever it holds.
+fn quote(word: &OsStr, script: &mut Vec<u8>) {
+    script.push(b'\'');
+    for byte in word.as_bytes() {
+        match byte {
+            b'\'' => script.extend(br"'\''"),
+            byte => script.push(*byte),
+        }
+    }
+    script.push(b'\'');
 }
 
 /// Keeps the thread that started a child, for as long as the child may run.
@@ -120,27 +141,140 @@ pub(crate) struct Parent {
     _ends: std::sync::mpsc::SyncSender<()>,
 }
 
-/// Starts the child from a thread of its own, after `confine` has worked on that thread.
-pub(crate) async fn spawn(
-    launch: Launch,
-    confine: impl FnOnce() -> io::Result<()> + Send + 'static,
-) -> io::Result<(Child, Parent)> {
-    let runtime = tokio::runtime::Handle::current();
-    let (started, child) = oneshot::channel();
-    let (ends, ended) = std::sync::mpsc::sync_channel::<()>(1);
-    let work = move || {
-        let _entered = runtime.enter();
-        let child = (|| {
-            let mut command = launch.command()?;
-            confine()?;
-            command.spawn()
-        })();
-        if started.send(child).is_ok() {
-            // Ends when the other side is dropped.
-            let _never_sent = ended.recv();
+/// A shell that waits for its line; killed when dropped.
+pub(crate) struct Launcher {
+    child: Child,
+    line: ChildStdin,
+    parent: Parent,
+}
+
+/// A shell that was handed its line.
+pub(crate) struct Launched {
+    pub child: Child,
+    pub parent: Parent,
+    /// Whether it was still there to take the line; it says why not.
+    pub took_it: bool,
+}
+
+impl Launcher {
+    /// Starts the shell from a thread of its own, after `confine` has worked on that thread.
+    pub(crate) async fn start(
+        frame: Frame,
+        confine: impl FnOnce() -> io::Result<()> + Send + 'static,
+    ) -> io::Result<Self> {
+        let runtime = tokio::runtime::Handle::current();
+        let (started, child) = oneshot::channel();
+        let (ends, ended) = std::sync::mpsc::sync_channel::<()>(1);
+        let work = move || {
+            let _entered = runtime.enter();
+            let child = (|| {
+                let (mut command, script) = frame.command()?;
+                confine()?;
+                Ok((command.spawn()?, script))
+            })();
+            if started.send(child).is_ok() {
+                // Ends when the other side is dropped.
+                let _never_sent = ended.recv();
+            }
+        };
+        let thread = std::thread::Builder::new().name("sandbox-run".to_owned());
+        thread.stack_size(256 << 10).spawn(work)?;
+        let parent = Parent { _ends: ends };
+        let panicked = |_| io::Error::other("the starting thread panicked");
+        let (mut child, script): (Child, _) =
+            child.await.map_err(panicked).and_then(|started| started)?;
+        let missing = || io::Error::other("the launcher has no standard input");
+        let mut line = child.stdin.take().ok_or_else(missing)?;
+        hand(&mut line, &script).await?;
+        Ok(Self { child, line, parent })
+    }
+
+    /// Its number; the program will have the same.
+    pub(crate) fn id(&self) -> i32 {
+        self.child.id().and_then(|pid| i32::try_from(pid).ok()).unwrap_or(-1)
+    }
+
+    /// Ends it before it becomes anything.
+    #[cfg(test)]
+    pub(crate) async fn end(&mut self) {
+        self.child.kill().await.expect("it ended");
+    }
+
+    /// Makes it this program.
+    pub(crate) async fn run(mut self, argv: &[OsString]) -> io::Result<Launched> {
+        let took_it = hand(&mut self.line, &line(argv)).await?;
+        Ok(Launched { child: self.child, parent: self.parent, took_it })
+    }
+}
+
+/// Gives the shell something to read; says whether it still reads.
+async fn hand(line: &mut ChildStdin, script: &[u8]) -> io::Result<bool> {
+    match timeout(HAND_OVER, line.write_all(script)).await {
+        Ok(Ok(())) => Ok(true),
+        Ok(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Ok(Err(error)) => Err(error),
+        Err(_) => Err(io::Error::new(
+            io::ErrorKind::TimedOut,
+            format!("the launcher did not read its line within {HAND_OVER:?}"),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use std::os::unix::ffi::OsStringExt as _;
+
+    use super::*;
+
+    async fn said(frame: Frame, argv: &[OsString]) -> (Vec<u8>, String) {
+        let launcher = Launcher::start(frame, || Ok(())).await.expect("a shell");
+        let running = launcher.run(argv).await.expect("handed over");
+        let output = running.child.wait_with_output().await.expect("it ended");
+        (output.stdout, String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+
+    fn frame() -> Frame {
+        let path = ("PATH".into(), "/usr/bin:/bin".into());
+        Frame { env: vec![path, ("A".into(), "a $b 'c'\nd".into())], ..Frame::default() }
+    }
+
+    #[tokio::test]
+    async fn serial_files_and_variables_are_there_and_input_is_empty() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("it's here");
+        std::fs::write(&path, "text").expect("written");
+        let out = folder.path().join("out");
+        let opens = vec![Open::Read(path), Open::Write(out.clone())];
+        let script = "cat; cat <&3; echo \"$A\" >&4";
+        let argv = ["sh", "-c", script].map(OsString::from);
+        let said = said(Frame { opens, ..frame() }, &argv).await;
+        assert_eq!(said, (b"text".to_vec(), String::new()));
+        assert_eq!(std::fs::read_to_string(out).expect("written"), "a $b 'c'\nd\n");
+    }
+
+    #[tokio::test]
+    async fn serial_a_shell_that_gave_up_says_why() {
+        let opens = vec![Open::Read("/not/here".into())];
+        let (_, stderr) = said(Frame { opens, ..frame() }, &["true".into()]).await;
+        assert!(stderr.contains("/not/here"), "{stderr}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        /// Whatever a word holds, the program gets that.
+        #[test]
+        fn serial_words_arrive_as_they_are(
+            words in prop::collection::vec(prop::collection::vec(1_u8.., 0..300), 1..8)
+        ) {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let runtime = runtime.expect("a runtime");
+            let expected: Vec<u8> =
+                words.iter().flat_map(|word| word.iter().copied().chain([0])).collect();
+            let words = words.into_iter().map(OsString::from_vec);
+            let argv: Vec<_> = ["printf", "%s\\0"].map(OsString::from).into_iter().chain(words).collect();
+            prop_assert_eq!(runtime.block_on(said(frame(), &argv)), (expected, String::new()));
         }
-    };
-    std::thread::Builder::new().name("sandbox-run".to_owned()).stack_size(256 << 10).spawn(work)?;
-    let child = child.await.map_err(|_| io::Error::other("the starting thread panicked"))??;
-    Ok((child, Parent { _ends: ends }))
+    }
 }

@@ -5,6 +5,7 @@ pub(crate) mod cgroup;
 pub(crate) mod launch;
 #[cfg(target_os = "linux")]
 pub(crate) mod proc;
+pub(crate) mod spare;
 pub(crate) mod supervise;
 
 use futures_util::future::BoxFuture;

@@ -4,7 +4,7 @@ use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use akgentic_tool_core::{BoundTools, ToolError};
+use akgentic_tool_core::{BoundTools, ExpandMediaRefs, Part, ToolCall, ToolError};
 use akgentic_workspace::WorkspaceTool;
 use rustix::fs::{CWD, FileType, Mode, RenameFlags, makedev, mknodat, renameat_with};
 use serde_json::{Value, json};
@@ -99,36 +99,106 @@ async fn every_tool_answers_about_what_is_no_ordinary_file() {
     tree.assert_outside_untouched();
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn no_tool_is_led_out_by_links_that_change_under_load() {
-    let tree = Tree::new();
-    tree.put("spot/secret", "mine x\n");
-    tree.put("spot/f", "x\n");
-    tree.link("../ws2", "planted");
+/// Does `work` while the folder `spot` and the link `planted` swap their names without a pause.
+fn while_swapped(tree: &Tree, work: impl FnOnce(&tokio::runtime::Handle)) {
+    struct Done<'a>(&'a AtomicBool);
+
+    impl Drop for Done<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
     let done = AtomicBool::new(false);
-    let tools = bind(WorkspaceTool::at(tree.root())).await;
     let handle = tokio::runtime::Handle::current();
     tokio::task::block_in_place(|| {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let (spot, link) = (tree.root().join("spot"), tree.root().join("planted"));
                 while !done.load(Ordering::Relaxed) {
-                    // The folder and a link out swap their names.
                     let swapped = renameat_with(CWD, &spot, CWD, &link, RenameFlags::EXCHANGE);
                     swapped.expect("swapped");
                 }
             });
-            let mut reached = 0;
-            for round in 0..150 {
-                let path = ["spot/secret", "spot", "spot/f", "spot/new"][round % 4];
-                for (name, text) in handle.block_on(call_all(&tools, path)) {
-                    reached += usize::from(name == "workspace_read" && text.contains("mine"));
-                }
-            }
-            done.store(true, Ordering::Relaxed);
-            assert!(reached > 0, "the tools never found the folder itself: nothing was tried");
+            // A work that fails ends the swapping too.
+            let _done = Done(&done);
+            work(&handle);
         });
     });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_tool_is_led_out_by_links_that_change_under_load() {
+    let tree = Tree::new();
+    tree.put("spot/secret", "mine x\n");
+    tree.put("spot/f", "x\n");
+    tree.link("../ws2", "planted");
+    let tools = bind(WorkspaceTool::at(tree.root())).await;
+    let mut reached = 0;
+    while_swapped(&tree, |handle| {
+        for round in 0..150 {
+            let path = ["spot/secret", "spot", "spot/f", "spot/new"][round % 4];
+            for (name, text) in handle.block_on(call_all(&tools, path)) {
+                reached += usize::from(name == "workspace_read" && text.contains("mine"));
+            }
+        }
+    });
+    assert!(reached > 0, "the tools never found the folder itself: nothing was tried");
+    tree.assert_outside_untouched();
+}
+
+/// What a picture of this width looks like in a file.
+fn picture(width: u32) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let encoder = png::Encoder::new(&mut bytes, width, 1);
+    let row = vec![0; usize::try_from(width).expect("a width")];
+    encoder.write_header().expect("a head").write_image_data(&row).expect("a picture");
+    bytes
+}
+
+fn width(png: &[u8]) -> u32 {
+    let width = png.get(16..20).and_then(|bytes| bytes.try_into().ok());
+    u32::from_be_bytes(width.expect("a picture"))
+}
+
+/// The widths of all pictures that this path gives, viewed and referred to.
+async fn pictures(tools: &BoundTools, path: &str) -> Vec<u32> {
+    let prompt = ExpandMediaRefs { prompt: format!("!!{path} and !!spot/*.png") };
+    let mut parts = tools.commands().call(prompt).await.expect("parts");
+    if let Some(view) = tools.tool("workspace_view")
+        && let Ok(content) = view.call(json!({"path": path}), ToolCall::default()).await
+    {
+        parts.extend(content.parts);
+    }
+    let media = parts.iter().filter_map(|part| match part {
+        Part::Media(media) => Some(width(&media.data)),
+        Part::Text(_) => None,
+    });
+    media.collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_picture_is_taken_from_outside_by_links_that_change_under_load() {
+    const INSIDE: u32 = 3;
+    const OUTSIDE: u32 = 7;
+    let tree = Tree::new();
+    tree.put("spot/a.png", picture(INSIDE));
+    let secret = tree.outside("ws2/a.png");
+    std::fs::write(&secret, picture(OUTSIDE)).expect("a picture");
+    tree.link("../ws2", "planted");
+    let tools = bind(WorkspaceTool::at(tree.root())).await;
+    let mut reached = 0;
+    while_swapped(&tree, |handle| {
+        for round in 0..300 {
+            let path = ["spot/a.png", "planted/a.png"][round % 2];
+            for width in handle.block_on(pictures(&tools, path)) {
+                assert_eq!(width, INSIDE, "a picture of others, by {path}");
+                reached += 1;
+            }
+        }
+    });
+    assert!(reached > 0, "no picture was ever found: nothing was tried");
+    std::fs::remove_file(secret).expect("the picture");
     tree.assert_outside_untouched();
 }
 

@@ -1,0 +1,157 @@
+//! Something slow to start, started before it is needed.
+
+use std::ffi::OsString;
+use std::future::Future;
+use std::io;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+
+use super::launch::{Launched, Launcher};
+
+/// How long one is kept that nobody asks for.
+const KEPT: Duration = Duration::from_secs(30);
+
+/// At most one of them, made by a task that ends with this.
+pub(crate) struct Spare<T>(Mutex<Option<Waiting<T>>>);
+
+struct Waiting<T> {
+    asks: oneshot::Sender<oneshot::Sender<T>>,
+    /// It owns the spare, so that the spare ends with the runtime it belongs to.
+    _maker: JoinSet<()>,
+}
+
+impl<T> Default for Spare<T> {
+    fn default() -> Self {
+        Self(Mutex::new(None))
+    }
+}
+
+impl<T: Send + 'static> Spare<T> {
+    /// Makes one in the background, in place of one that is there.
+    pub(crate) fn make(&self, making: impl Future<Output = io::Result<T>> + Send + 'static) {
+        let (asks, asked) = oneshot::channel::<oneshot::Sender<T>>();
+        let mut maker = JoinSet::new();
+        maker.spawn(async move {
+            let made = match making.await {
+                Ok(made) => made,
+                Err(error) => {
+                    tracing::debug!(%error, "no launcher was made ready");
+                    return;
+                }
+            };
+            if let Ok(Ok(taker)) = tokio::time::timeout(KEPT, asked).await {
+                // Dropped where nobody waits for it any more.
+                let _gone = taker.send(made).is_err();
+            }
+        });
+        self.put(Some(Waiting { asks, _maker: maker }));
+    }
+
+    /// The one that is there, or is about to be.
+    pub(crate) async fn take(&self) -> Option<T> {
+        let waiting = self.put(None)?;
+        let (give, given) = oneshot::channel();
+        waiting.asks.send(give).ok()?;
+        given.await.ok()
+    }
+
+    fn put(&self, new: Option<Waiting<T>>) -> Option<Waiting<T>> {
+        let mut place = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        std::mem::replace(&mut *place, new)
+    }
+}
+
+/// A launcher and what belongs to the run it will be.
+pub(crate) struct Ready<R> {
+    /// Ends before the rest does.
+    pub launcher: Launcher,
+    pub rest: R,
+}
+
+/// Runs a program in the spare launcher, or in a new one where that is not there or has ended; then
+/// has the next one made.
+pub(crate) async fn launch<R, F>(
+    spare: &Spare<Ready<R>>,
+    ready: impl Fn() -> F,
+    argv: &[OsString],
+) -> io::Result<(Launched, R)>
+where
+    R: Send + 'static,
+    F: Future<Output = io::Result<Ready<R>>> + Send + 'static,
+{
+    if let Some(Ready { launcher, rest }) = spare.take().await {
+        let launched = launcher.run(argv).await?;
+        if launched.took_it {
+            spare.make(ready());
+            return Ok((launched, rest));
+        }
+        tracing::debug!("a launcher that was ready had ended");
+    }
+    let Ready { launcher, rest } = ready().await?;
+    let launched = launcher.run(argv).await?;
+    spare.make(ready());
+    Ok((launched, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+    use crate::process::launch::Frame;
+
+    #[tokio::test(start_paused = true)]
+    async fn one_is_taken_once_and_not_kept_for_ever() {
+        let spare = Spare::default();
+        assert_eq!(spare.take().await, None);
+        spare.make(async { Ok(1) });
+        assert_eq!(spare.take().await, Some(1));
+        assert_eq!(spare.take().await, None);
+        spare.make(async { Err(io::Error::other("no")) });
+        assert_eq!(spare.take().await, None);
+        spare.make(async { Ok(2) });
+        tokio::time::sleep(KEPT * 2).await;
+        assert_eq!(spare.take().await, None);
+    }
+
+    #[tokio::test]
+    async fn it_ends_with_its_owner() {
+        let (held, mut gone) = oneshot::channel::<()>();
+        let spare = Spare::default();
+        spare.make(async { Ok(held) });
+        tokio::task::yield_now().await;
+        assert!(gone.try_recv().is_err());
+        drop(spare);
+        assert!(gone.await.is_err());
+    }
+
+    /// A shell that adds up who was started.
+    async fn ready(number: u32) -> io::Result<Ready<u32>> {
+        let env = vec![("PATH".into(), "/usr/bin:/bin".into())];
+        let launcher = Launcher::start(Frame { env, ..Frame::default() }, || Ok(())).await?;
+        Ok(Ready { launcher, rest: number })
+    }
+
+    #[tokio::test]
+    async fn serial_a_launcher_that_ended_is_replaced() {
+        let spare = Spare::default();
+        let started = AtomicU32::new(0);
+        let next = || ready(started.fetch_add(1, Ordering::Relaxed));
+        let argv = ["echo", "hello"].map(OsString::from);
+        let run = async || {
+            let (launched, number) = launch(&spare, next, &argv).await.expect("it runs");
+            let output = launched.child.wait_with_output().await.expect("it ended");
+            assert_eq!(output.stdout, b"hello\n");
+            number
+        };
+        assert_eq!(run().await, 0);
+        assert_eq!(run().await, 1, "the one that was made ready");
+        let mut ended = spare.take().await.expect("another is there");
+        ended.launcher.end().await;
+        spare.make(async { Ok(ended) });
+        assert_eq!(run().await, 3, "a new one, since number 2 has ended");
+    }
+}
