@@ -4,13 +4,14 @@ use std::error::Error as _;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream;
 use reqwest::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout_at};
 
 use super::endpoint::AuthHeader;
 use crate::retry::{Answer, TransportFailure};
@@ -132,32 +133,57 @@ impl HttpClient {
         let client = client
             .as_ref()
             .map_err(|message| Failure::new(TransportFailure::LocalProtocol, message))?;
-        let sent = Arc::new(AtomicUsize::new(0));
+        let upload = Arc::new(Upload::default());
         let total = call.body.len().div_ceil(PIECE);
         let request = client
             .post(&call.url)
             .headers(headers(call)?)
-            .body(in_pieces(call.body.clone(), Arc::clone(&sent)));
+            .body(in_pieces(call.body.clone(), Arc::clone(&upload)));
+        let started = Instant::now();
         let mut answer = std::pin::pin!(request.send());
-        let mut before = 0;
         loop {
-            match tokio::time::timeout(self.limit, &mut answer).await {
+            // what has been sent last begins the time for the next step
+            let last = started + upload.last_piece();
+            match timeout_at(last + self.limit, &mut answer).await {
                 Ok(Ok(response)) => return Ok(response),
                 Ok(Err(error)) => return Err(Failure::of(&error)),
-                Err(_) => {}
+                Err(_) if started + upload.last_piece() > last => {}
+                Err(_) => {
+                    let kind = match upload.pieces.load(Ordering::Relaxed) {
+                        0 => TransportFailure::ConnectTimeout,
+                        sent if sent < total => TransportFailure::WriteTimeout,
+                        _ => TransportFailure::ReadTimeout,
+                    };
+                    return Err(Failure::new(kind, "no progress within the limit"));
+                }
             }
-            // connecting has a limit of its own, so what stands still is something else
-            let now = sent.load(Ordering::Relaxed);
-            if now == before || now >= total {
-                let kind = match now {
-                    0 => TransportFailure::ConnectTimeout,
-                    now if now < total => TransportFailure::WriteTimeout,
-                    _ => TransportFailure::ReadTimeout,
-                };
-                return Err(Failure::new(kind, "no progress within the limit"));
-            }
-            before = now;
         }
+    }
+}
+
+/// How far a request has been sent.
+struct Upload {
+    started: Instant,
+    pieces: AtomicUsize,
+    /// When the last piece was taken, in milliseconds from the start.
+    last: AtomicU64,
+}
+
+impl Default for Upload {
+    fn default() -> Self {
+        Self { started: Instant::now(), pieces: AtomicUsize::new(0), last: AtomicU64::new(0) }
+    }
+}
+
+impl Upload {
+    fn note_piece(&self) {
+        self.pieces.fetch_add(1, Ordering::Relaxed);
+        let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.last.store(now, Ordering::Relaxed);
+    }
+
+    fn last_piece(&self) -> Duration {
+        Duration::from_millis(self.last.load(Ordering::Relaxed))
     }
 }
 
@@ -209,16 +235,16 @@ fn headers(call: &Call) -> Result<HeaderMap, Failure> {
     Ok(headers)
 }
 
-/// The body, counting the pieces that were taken.
-fn in_pieces(body: Bytes, sent: Arc<AtomicUsize>) -> reqwest::Body {
+/// The body, noting when a piece is taken.
+fn in_pieces(body: Bytes, upload: Arc<Upload>) -> reqwest::Body {
     let pieces = stream::unfold(body, move |mut left| {
-        let sent = Arc::clone(&sent);
+        let upload = Arc::clone(&upload);
         async move {
             if left.is_empty() {
                 return None;
             }
             let piece = left.split_to(PIECE.min(left.len()));
-            sent.fetch_add(1, Ordering::Relaxed);
+            upload.note_piece();
             Some((Ok::<_, std::convert::Infallible>(piece), left))
         }
     });

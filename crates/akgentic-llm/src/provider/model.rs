@@ -18,6 +18,7 @@ use super::sse::{EventReader, TooLong};
 use super::wire::{self, Asked, Collector, Fault, Language, Reader, WireTool, without_files};
 use crate::config::ModelConfig;
 use crate::error::ModelError;
+use crate::foreign::{ForeignThinking, for_provider};
 use crate::history::History;
 use crate::message::ModelResponse;
 use crate::model::{Model, ModelInput, StreamEvent};
@@ -39,7 +40,11 @@ pub(super) struct ProviderModel {
 }
 
 /// Tools as they were given, and as they are sent.
-type Rewritten = (Arc<[ToolDefinition]>, Arc<[WireTool]>);
+struct Rewritten {
+    tools: Arc<[ToolDefinition]>,
+    output: Option<ToolDefinition>,
+    sent: Arc<[WireTool]>,
+}
 
 /// A request, ready to be sent.
 struct Ready {
@@ -123,7 +128,17 @@ impl ProviderModel {
     fn ready(&self, input: &ModelInput, stream: bool) -> Result<Ready, ModelError> {
         let tools = self.tools(input);
         let names = wire::spelled(&tools, &input.messages);
-        let asked = Asked { config: &self.config, input, tools: &tools, names: &names, stream };
+        let provider = self.config.provider.recorded_name();
+        let messages = for_provider(&input.messages, provider, ForeignThinking::Keep);
+        let asked = Asked {
+            config: &self.config,
+            messages: &messages,
+            output: &input.output,
+            settings: &input.settings,
+            tools: &tools,
+            names: &names,
+            stream,
+        };
         let outgoing = self.language.request(&asked)?;
         let body = serde_json::to_vec(&outgoing.body)
             .map_err(|error| ModelError::Usage(format!("the request is no JSON: {error}")))?;
@@ -143,18 +158,19 @@ impl ProviderModel {
 
     /// The tools with the schemas this provider takes; those of one run are rewritten once.
     fn tools(&self, input: &ModelInput) -> Arc<[WireTool]> {
-        if input.output.tool().is_some() {
-            return wire::wire_tools(&self.config, input).into();
-        }
+        let output = input.output.tool();
         let mut known = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((given, rewritten)) = &*known
-            && (Arc::ptr_eq(given, &input.tools) || **given == *input.tools)
+        if let Some(known) = &*known
+            && (Arc::ptr_eq(&known.tools, &input.tools) || *known.tools == *input.tools)
+            && known.output == output
         {
-            return Arc::clone(rewritten);
+            return Arc::clone(&known.sent);
         }
-        let rewritten: Arc<[WireTool]> = wire::wire_tools(&self.config, input).into();
-        *known = Some((Arc::clone(&input.tools), Arc::clone(&rewritten)));
-        rewritten
+        let sent: Arc<[WireTool]> =
+            wire::wire_tools(&self.config, &input.tools, output.as_ref()).into();
+        let tools = Arc::clone(&input.tools);
+        *known = Some(Rewritten { tools, output, sent: Arc::clone(&sent) });
+        sent
     }
 
     fn parsed(&self, body: &[u8]) -> Result<Value, ModelError> {

@@ -589,3 +589,62 @@ async fn only_one_call_at_a_time_is_asked_for_in_every_language() {
         assert_eq!(sent.pointer(place), Some(&expected), "{name}: {sent}");
     }
 }
+
+#[tokio::test]
+async fn a_chain_streams_from_the_first_model_that_begins() {
+    let begun = "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"}}]}\n\n";
+    let double = Double::start(move |_, seen| match seen.json()["model"].as_str().unwrap() {
+        "busy" => json_answer(503, &json!({})),
+        "cut" => events(&[begun]),
+        _ => events(&[begun, "data: [DONE]\n\n"]),
+    })
+    .await;
+    let http = HttpClientConfig { max_retries: 1, ..patient() };
+    let chain = |names: [&str; 2]| {
+        let [first, second] = names.map(|name| model_at(&double, &format!("groq:{name}"), &http));
+        FallbackModel::new(first).then(second, ModelSettings::default())
+    };
+    let chained = chain(["busy", "fine"]);
+    let events: Vec<StreamEvent> = chained.stream(hello()).map(Result::unwrap).collect().await;
+    assert_eq!(events.first(), Some(&StreamEvent::Text("hi".to_owned())));
+    let Some(StreamEvent::Finished(whole)) = events.last() else { panic!("{events:?}") };
+    assert!(whole.provider_details.as_ref().unwrap().contains_key("fallbacks"));
+    // what was shown cannot be taken back
+    let cut = chain(["cut", "fine"]);
+    let events: Vec<_> = cut.stream(hello()).collect().await;
+    assert_eq!(events.len(), 2);
+    assert_eq!(events[1].as_ref().unwrap_err().kind(), ModelErrorKind::Connection);
+    let failed = chain(["busy", "busy"]);
+    let events: Vec<_> = failed.stream(hello()).collect().await;
+    assert_eq!(events[0].as_ref().unwrap_err().kind(), ModelErrorKind::AllFailed);
+}
+
+#[tokio::test]
+async fn a_reply_without_an_end_is_not_kept() {
+    let head =
+        "HTTP/1.1 200 X\r\ncontent-type: application/json\r\ncontent-length: 99999999\r\n\r\n";
+    let double = Double::start(move |_, _| {
+        let mut reply = vec![Step::Send(head.as_bytes().to_vec())];
+        reply.extend((0..66).map(|_| Step::Send(vec![b' '; 1024 * 1024])));
+        reply.push(Step::Hang);
+        reply
+    })
+    .await;
+    let model = model_at(&double, "openai-chat:gpt-4o", &patient());
+    let error = model.request(hello()).await.unwrap_err();
+    assert_eq!(error.to_string(), "unexpected reply of gpt-4o: the reply is too long");
+    let mut stream = model.stream(hello());
+    let error = stream.next().await.unwrap().unwrap_err();
+    assert_eq!(error.kind(), ModelErrorKind::UnexpectedReply);
+}
+
+#[test]
+fn models_that_cannot_be_held_to_a_schema_say_so() {
+    let providers = Providers::new(|_| Some("k".to_owned()));
+    let native = |name: &str| {
+        let model = providers.model(&name.parse().unwrap(), &patient()).unwrap();
+        model.native_output().unwrap()
+    };
+    assert!(native("anthropic:claude-sonnet-4-5") && native("openai:gpt-4o"));
+    assert!(!native("anthropic:claude-3-5-haiku-latest") && !native("mistral:large"));
+}

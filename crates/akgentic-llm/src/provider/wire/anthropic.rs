@@ -29,11 +29,11 @@ pub(in crate::provider) fn has_native_output(model: &str) -> bool {
 }
 
 pub(super) fn request(asked: &Asked<'_>) -> Result<Outgoing, ModelError> {
-    let (config, settings) = (asked.config, asked.settings());
+    let (config, settings) = (asked.config, asked.settings);
     let claude = Claude::of(&config.model);
     let too_long = settings.max_tokens.is_none() && claude.max_tokens > IN_ONE_PIECE;
     let streamed = asked.stream || too_long;
-    let messages = &asked.input.messages;
+    let messages = asked.messages;
     let mut body = json!({
         "model": config.model,
         "max_tokens": settings.max_tokens.unwrap_or(claude.max_tokens),
@@ -71,7 +71,7 @@ pub(super) fn request(asked: &Asked<'_>) -> Result<Outgoing, ModelError> {
 
 fn output_config(asked: &Asked<'_>, claude: Claude) -> Result<Option<Value>, ModelError> {
     let mut config = json!({});
-    let effort = asked.settings().reasoning_effort;
+    let effort = asked.settings.reasoning_effort;
     set(&mut config, "effort", effort.map(|effort| json!(effort)));
     if let Some(NativeOutput { schema, .. }) = asked.native_output()? {
         if !claude.native_output {
@@ -93,10 +93,10 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn messages(&self) -> Vec<Value> {
-        let messages = &self.asked.input.messages;
+        let messages = self.asked.messages;
         let mut written = Vec::with_capacity(messages.len());
         let mut leading = true;
-        for message in messages.iter() {
+        for message in messages {
             match &**message {
                 ModelMessage::Request(request) => {
                     self.request(request, &mut leading, &mut written);
@@ -159,27 +159,24 @@ impl Writer<'_> {
             match part {
                 ResponsePart::Text(part) if part.content.is_empty() => {}
                 ResponsePart::Text(part) => blocks.push(text_block(&part.content)),
-                ResponsePart::Thinking(part) => {
-                    let own = self.asked.is_own(part.provider_name.as_ref(), response);
-                    match (&part.signature, part.id.as_deref()) {
-                        (Some(data), Some(REDACTED)) if own => {
-                            blocks.push(json!({"type": REDACTED, "data": data}));
-                        }
-                        (Some(signature), _) if own => blocks.push(json!({
-                            "type": "thinking",
-                            "thinking": part.content,
-                            "signature": signature,
-                        })),
-                        _ if part.content.is_empty() => {}
-                        _ => {
-                            let thought = escape_framing(&part.content);
-                            let framed =
-                                format!("<assistant_thinking>\n{thought}\n</assistant_thinking>");
-                            let block = text_block(&framed);
-                            written.push(json!({"role": "user", "content": [block]}));
-                        }
+                ResponsePart::Thinking(part) => match (&part.signature, part.id.as_deref()) {
+                    (Some(data), Some(REDACTED)) => {
+                        blocks.push(json!({"type": REDACTED, "data": data}));
                     }
-                }
+                    (Some(signature), _) => blocks.push(json!({
+                        "type": "thinking",
+                        "thinking": part.content,
+                        "signature": signature,
+                    })),
+                    _ if part.content.is_empty() => {}
+                    _ => {
+                        let thought = escape_framing(&part.content);
+                        let framed =
+                            format!("<assistant_thinking>\n{thought}\n</assistant_thinking>");
+                        let block = text_block(&framed);
+                        written.push(json!({"role": "user", "content": [block]}));
+                    }
+                },
                 ResponsePart::ToolCall(call) => blocks.push(json!({
                     "type": "tool_use",
                     "id": self.ids.wire(&call.tool_call_id),

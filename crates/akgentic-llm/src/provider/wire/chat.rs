@@ -77,7 +77,7 @@ fn tool_json(asked: &Asked<'_>, tool: &WireTool, strict: bool) -> Value {
 }
 
 fn settings(asked: &Asked<'_>, body: &mut Value) {
-    let (settings, config) = (asked.settings(), asked.config);
+    let (settings, config) = (asked.settings, asked.config);
     let is_openai = matches!(config.provider, Provider::OpenAiChat | Provider::AzureChat);
     let has_effort = settings.reasoning_effort.is_some();
     let warm = !is_openai || profile::takes_temperature(&config.model, has_effort);
@@ -110,13 +110,13 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn messages(&self) -> Result<Vec<Value>, ModelError> {
-        let messages = &self.asked.input.messages;
+        let messages = self.asked.messages;
         let mut written = Vec::with_capacity(messages.len());
         if let Some(instructions) = pieces::instructions(messages) {
             written.push(self.system(instructions));
         }
         let mut leading = true;
-        for message in messages.iter() {
+        for message in messages {
             match &**message {
                 ModelMessage::Request(request) => {
                     let mut files = Vec::new();
@@ -203,8 +203,7 @@ impl Writer<'_> {
                 ResponsePart::Text(part) => texts.push(part.content.clone()),
                 ResponsePart::Thinking(part) if part.content.is_empty() => {}
                 ResponsePart::Thinking(part) => {
-                    let own = self.asked.is_own(part.provider_name.as_ref(), response);
-                    let field = part.id.as_deref().filter(|id| own && THOUGHTS.contains(id));
+                    let field = part.id.as_deref().filter(|id| THOUGHTS.contains(id));
                     if openrouter {
                         extend(&mut message, "reasoning", &part.content);
                     } else if let Some(field) = field {

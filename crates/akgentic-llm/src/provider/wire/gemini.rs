@@ -23,8 +23,8 @@ const NO_SIGNATURE: &str = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=";
 const SIGNATURE: &str = "thought_signature";
 
 pub(super) fn request(asked: &Asked<'_>) -> Result<Outgoing, ModelError> {
-    let (config, settings) = (asked.config, asked.settings());
-    let messages = &asked.input.messages;
+    let (config, settings) = (asked.config, asked.settings);
+    let messages = asked.messages;
     let images_inside = profile::shows_images_in_results(&config.model);
     let writer = Writer { asked, ids: asked.ids(), images_inside };
     let mut body = json!({"contents": writer.contents()});
@@ -71,10 +71,10 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn contents(&self) -> Vec<Value> {
-        let messages = &self.asked.input.messages;
+        let messages = self.asked.messages;
         let mut contents = Vec::with_capacity(messages.len());
         let mut leading = true;
-        for message in messages.iter() {
+        for message in messages {
             match &**message {
                 ModelMessage::Request(request) => {
                     self.request(request, &mut leading, &mut contents);
@@ -156,16 +156,14 @@ impl Writer<'_> {
         for part in &response.parts {
             match part {
                 ResponsePart::Text(part) => {
-                    let own = self.own(part.provider_name.as_ref(), response);
                     let mut said = json!({"text": part.content});
-                    let kept = kept_signature(part.provider_details.as_ref(), own);
+                    let kept = kept_signature(part.provider_details.as_ref());
                     set(&mut said, "thoughtSignature", signed(kept.or(signature.take())));
                     parts.push(said);
                 }
                 ResponsePart::Thinking(part) => {
-                    let own = self.own(part.provider_name.as_ref(), response);
-                    signature = signature.or(part.signature.clone().filter(|_| own));
-                    let kept = kept_signature(part.provider_details.as_ref(), own);
+                    signature = signature.or(part.signature.clone());
+                    let kept = kept_signature(part.provider_details.as_ref());
                     if part.content.is_empty() && kept.is_none() {
                         continue;
                     }
@@ -174,8 +172,7 @@ impl Writer<'_> {
                     parts.push(thought);
                 }
                 ResponsePart::ToolCall(call) => {
-                    let own = self.own(call.provider_name.as_ref(), response);
-                    let kept = kept_signature(call.provider_details.as_ref(), own);
+                    let kept = kept_signature(call.provider_details.as_ref());
                     let made_up = (!called).then(|| NO_SIGNATURE.to_owned());
                     let mut called_for = json!({"functionCall": {
                         "id": self.ids.wire(&call.tool_call_id),
@@ -192,18 +189,14 @@ impl Writer<'_> {
         }
         parts
     }
-
-    fn own(&self, maker: Option<&String>, response: &ModelResponse) -> bool {
-        self.asked.is_own(maker, response)
-    }
 }
 
 fn signed(signature: Option<String>) -> Option<Value> {
     signature.map(Value::from)
 }
 
-fn kept_signature(details: Option<&Map<String, Value>>, own: bool) -> Option<String> {
-    let kept = details.filter(|_| own)?.get(SIGNATURE)?;
+fn kept_signature(details: Option<&Map<String, Value>>) -> Option<String> {
+    let kept = details?.get(SIGNATURE)?;
     kept.as_str().map(str::to_owned)
 }
 

@@ -12,7 +12,7 @@ use crate::message::{ModelMessage, ModelRequest, ModelResponse};
 use crate::part::ResponsePart;
 
 pub(super) fn request(asked: &Asked<'_>) -> Result<Outgoing, ModelError> {
-    let settings = asked.settings();
+    let settings = asked.settings;
     let mut body = json!({
         "model": asked.config.model,
         "messages": Writer { asked, ids: asked.ids() }.messages(),
@@ -51,12 +51,12 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn messages(&self) -> Vec<Value> {
-        let messages = &self.asked.input.messages;
+        let messages = self.asked.messages;
         let mut written = Vec::with_capacity(messages.len());
         if let Some(instructions) = pieces::instructions(messages) {
             written.push(json!({"role": "system", "content": instructions}));
         }
-        for message in messages.iter() {
+        for message in messages {
             match &**message {
                 ModelMessage::Request(request) => self.request(request, &mut written),
                 ModelMessage::Response(response) => written.push(self.answer(response)),

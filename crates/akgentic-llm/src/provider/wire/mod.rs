@@ -10,6 +10,8 @@ mod profile;
 mod responses;
 mod tools;
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -18,8 +20,8 @@ pub(super) use self::tools::{WireTool, spelled, wire_tools};
 use super::sse::Event;
 use crate::config::{ModelConfig, Provider};
 use crate::error::ModelError;
-use crate::message::ModelResponse;
-use crate::model::{ModelInput, StreamEvent};
+use crate::message::{ModelMessage, ModelResponse};
+use crate::model::{ModelSettings, OutputRequest, StreamEvent};
 use crate::part::{ToolArgs, ToolCallPart};
 use crate::schema::{CallIds, ToolNames};
 use crate::usage::RequestUsage;
@@ -42,7 +44,10 @@ pub(super) enum Language {
 /// A request, ready to be written in the language of its provider.
 pub(super) struct Asked<'a> {
     pub config: &'a ModelConfig,
-    pub input: &'a ModelInput,
+    /// The conversation, without what other providers tied to themselves.
+    pub messages: &'a [Arc<ModelMessage>],
+    pub output: &'a OutputRequest,
+    pub settings: &'a ModelSettings,
     pub tools: &'a [WireTool],
     pub names: &'a ToolNames,
     /// Whether the reply is wanted piece by piece.
@@ -198,39 +203,26 @@ impl Collector {
 }
 
 impl Asked<'_> {
-    /// The provider as it is recorded in responses.
-    fn provider(&self) -> &'static str {
-        self.config.provider.recorded_name()
-    }
-
-    /// Whether a part of a response was made by this provider.
-    fn is_own(&self, part: Option<&String>, response: &ModelResponse) -> bool {
-        let maker = part.or(response.provider_name.as_ref());
-        maker.is_some_and(|maker| maker == self.provider())
-    }
-
-    fn settings(&self) -> &crate::model::ModelSettings {
-        &self.input.settings
-    }
-
     /// Whether at most one call per reply is wanted.
     fn one_call(&self) -> bool {
-        self.settings().parallel_tool_calls == Some(false)
+        self.settings.parallel_tool_calls == Some(false)
     }
 
     /// The ids of calls as they are spelled on the wire.
     fn ids(&self) -> Ids {
         let mut ids = Ids::default();
         let mut short = CallIds::default();
-        for response in self.input.messages.iter().filter_map(|message| message.as_response()) {
+        for response in self.messages.iter().filter_map(|message| message.as_response()) {
+            let provider = self.config.provider.recorded_name();
             for call in response.tool_calls() {
                 let id = &call.tool_call_id;
                 if ids.0.contains_key(id) {
                     continue;
                 }
+                let maker = call.provider_name.as_deref().or(response.provider_name.as_deref());
                 let wire = if self.config.provider == Provider::Mistral {
                     short.wire(id)
-                } else if self.is_own(call.provider_name.as_ref(), response) || is_common(id) {
+                } else if maker == Some(provider) || is_common(id) {
                     continue;
                 } else {
                     respelled(id)

@@ -17,7 +17,7 @@ use crate::part::{ResponsePart, TextPart, ThinkingPart, ToolArgs};
 use crate::usage::RequestUsage;
 
 pub(super) fn request(asked: &Asked<'_>) -> Result<Outgoing, ModelError> {
-    let (config, settings) = (asked.config, asked.settings());
+    let (config, settings) = (asked.config, asked.settings);
     let reasons = profile::reasons(&config.model);
     let writer = Writer { asked, ids: asked.ids(), reasons };
     let mut body = json!({
@@ -25,7 +25,7 @@ pub(super) fn request(asked: &Asked<'_>) -> Result<Outgoing, ModelError> {
         "stream": asked.stream,
         "input": writer.input(),
     });
-    let instructions = pieces::instructions(&asked.input.messages);
+    let instructions = pieces::instructions(asked.messages);
     set(&mut body, "instructions", instructions.map(Value::from));
     if reasons {
         set(&mut body, "include", json!(["reasoning.encrypted_content"]));
@@ -70,14 +70,15 @@ pub(super) fn request(asked: &Asked<'_>) -> Result<Outgoing, ModelError> {
 struct Writer<'a> {
     asked: &'a Asked<'a>,
     ids: Ids,
+    /// Whether items can be sent back as the items they were.
     reasons: bool,
 }
 
 impl Writer<'_> {
     fn input(&self) -> Vec<Value> {
-        let messages = &self.asked.input.messages;
+        let messages = self.asked.messages;
         let mut input = Vec::with_capacity(messages.len());
-        for message in messages.iter() {
+        for message in messages {
             match &**message {
                 ModelMessage::Request(request) => {
                     input.extend(pieces(request).filter_map(|piece| self.item(&piece)));
@@ -112,19 +113,15 @@ impl Writer<'_> {
     fn answer(&self, response: &ModelResponse, input: &mut Vec<Value>) {
         for part in &response.parts {
             match part {
-                ResponsePart::Text(part) => {
-                    let own = self.is_own(part.provider_name.as_ref(), response);
-                    let id = part.id.as_deref().filter(|_| own);
-                    match id {
-                        Some(id) => push_message(input, id, part),
-                        None => input.push(json!({"role": "assistant", "content": part.content})),
-                    }
-                }
+                ResponsePart::Text(part) => match part.id.as_deref().filter(|_| self.reasons) {
+                    Some(id) => push_message(input, id, part),
+                    None => input.push(json!({"role": "assistant", "content": part.content})),
+                },
                 ResponsePart::Thinking(part) => {
-                    let own = self.is_own(part.provider_name.as_ref(), response);
-                    // a thought of the Chat API is named after its field
-                    let id = part.id.as_deref().filter(|id| own && !id.starts_with("reasoning"));
-                    match id.filter(|id| *id != "content") {
+                    // thoughts of the Chat API are named after their field
+                    let named = |id: &&str| id.starts_with("reasoning") || *id == "content";
+                    let id = part.id.as_deref().filter(|id| self.reasons && !named(id));
+                    match id {
                         Some(id) => push_reasoning(input, id, part),
                         None if part.content.is_empty() => {}
                         None => input
@@ -132,25 +129,19 @@ impl Writer<'_> {
                     }
                 }
                 ResponsePart::ToolCall(call) => {
-                    let own = self.is_own(call.provider_name.as_ref(), response);
                     let mut item = json!({
                         "type": "function_call",
                         "name": self.asked.name(&call.tool_name),
                         "arguments": arguments_text(&call.args),
                         "call_id": self.ids.wire(&call.tool_call_id),
                     });
-                    let id = call.id.as_deref().filter(|_| own);
+                    let id = call.id.as_deref().filter(|_| self.reasons);
                     set(&mut item, "id", id.map(Value::from));
                     input.push(item);
                 }
                 ResponsePart::Other(_) => {}
             }
         }
-    }
-
-    /// Whether an item can be sent back as the item it was.
-    fn is_own(&self, maker: Option<&String>, response: &ModelResponse) -> bool {
-        self.reasons && self.asked.is_own(maker, response)
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
+use akgentic_tool_core::ToolDefinition;
 use serde_json::Value;
 
 use super::Asked;
 use crate::config::ModelConfig;
 use crate::error::ModelError;
 use crate::history::History;
-use crate::model::ModelInput;
 use crate::output::OutputMode;
 use crate::part::{RequestPart, ResponsePart};
 use crate::schema::{SchemaStyle, ToolNames};
@@ -30,11 +30,14 @@ pub(super) struct NativeOutput<'a> {
     pub schema: Value,
 }
 
-/// The function tools of a request and its output tool, their schemas rewritten.
-pub(in crate::provider) fn wire_tools(config: &ModelConfig, input: &ModelInput) -> Vec<WireTool> {
+/// Function tools and an output tool, their schemas rewritten.
+pub(in crate::provider) fn wire_tools(
+    config: &ModelConfig,
+    tools: &[ToolDefinition],
+    output: Option<&ToolDefinition>,
+) -> Vec<WireTool> {
     let style = SchemaStyle::of(config);
-    let output = input.output.tool();
-    let all = input.tools.iter().chain(output.as_ref());
+    let all = tools.iter().chain(output);
     let rewritten = all.map(|tool| {
         let schema = style.tool(&tool.parameters);
         if !schema.repairs.is_empty() {
@@ -75,12 +78,12 @@ impl Asked<'_> {
 
     /// Whether only a call may answer.
     pub(super) fn needs_call(&self) -> bool {
-        !self.input.output.allows_text()
+        !self.output.allows_text()
     }
 
     /// The schema that the provider holds the output to.
     pub(super) fn native_output(&self) -> Result<Option<NativeOutput<'_>>, ModelError> {
-        let output = &self.input.output;
+        let output = self.output;
         let schema = output.schema.as_ref().filter(|_| output.mode == OutputMode::Native);
         let Some(schema) = schema else { return Ok(None) };
         let rewritten = SchemaStyle::of(self.config)
