@@ -356,3 +356,107 @@ fn nameless() -> Fault {
 fn data_image(uri: &str) -> Value {
     json!({"type": "image_url", "image_url": {"url": uri}})
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const LANGUAGES: [Language; 5] = [
+        Language::Chat,
+        Language::Responses,
+        Language::Anthropic,
+        Language::Gemini,
+        Language::Mistral,
+    ];
+
+    /// Words that replies are made of, so that something is found in the noise.
+    fn word() -> impl Strategy<Value = String> {
+        let words = [
+            "choices",
+            "message",
+            "content",
+            "tool_calls",
+            "function",
+            "name",
+            "arguments",
+            "id",
+            "delta",
+            "index",
+            "output",
+            "type",
+            "text",
+            "reasoning",
+            "summary",
+            "function_call",
+            "candidates",
+            "parts",
+            "functionCall",
+            "args",
+            "usage",
+            "thinking",
+            "tool_use",
+            "content_block_start",
+            "content_block_delta",
+            "message_delta",
+            "message_stop",
+            "response.completed",
+            "response",
+            "input_json_delta",
+            "partial_json",
+            "finish_reason",
+            "stop_reason",
+            "thought",
+            "thoughtSignature",
+            "error",
+            "code",
+            "status",
+            "<think>",
+        ];
+        proptest::sample::select(words.to_vec()).prop_map(str::to_owned)
+    }
+
+    fn noise() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(|number| json!(number)),
+            word().prop_map(Value::from),
+            ".{0,8}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(6, 64, 5, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::Array),
+                proptest::collection::vec((word(), inner), 0..6)
+                    .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn no_reply_makes_a_reader_panic(body in noise(), events in proptest::collection::vec(noise(), 0..6)) {
+            for language in LANGUAGES {
+                let names = ToolNames::default();
+                let reader = Reader { provider: "p", provider_url: "u", names: &names, language };
+                if let Ok(response) = reader.read(&body) {
+                    for call in response.tool_calls() {
+                        prop_assert!(!call.tool_call_id.is_empty() && !call.tool_name.is_empty());
+                    }
+                }
+                let mut collector = language.collector();
+                let mut news = Vec::new();
+                let mut whole = true;
+                for event in &events {
+                    let event = Event { data: event.to_string() };
+                    whole &= collector.take(&event, &mut news).is_ok();
+                }
+                if let Ok(body) = collector.finish() && whole {
+                    let _read = reader.read(&body).is_ok();
+                }
+            }
+        }
+    }
+}
