@@ -648,25 +648,3 @@ fn models_that_cannot_be_held_to_a_schema_say_so() {
     assert!(native("anthropic:claude-sonnet-4-5") && native("openai:gpt-4o"));
     assert!(!native("anthropic:claude-3-5-haiku-latest") && !native("mistral:large"));
 }
-
-#[tokio::test]
-async fn a_model_that_trickles_leaves_time_for_the_next_one() {
-    let head = "HTTP/1.1 200 X\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n";
-    let double = Double::start(move |number, _| match number {
-        0 => vec![Step::Send(head.as_bytes().to_vec()), Step::Hang],
-        _ => said("in time"),
-    })
-    .await;
-    let address = double.address;
-    let providers = Providers::new(move |name| Double::variable(address, name));
-    let http = HttpClientConfig { total_timeout: Some(0.3), ..patient() };
-    let mut config = ReactAgentConfig::from_json(json!({"model_cfg": {
-        "provider": "groq", "model": "a", "fallback_models": [{"provider": "groq", "model": "b"}],
-    }}))
-    .unwrap();
-    config.runtime_cfg.http_client_config = http.clone();
-    let builder = ReactAgent::from_config(config, providers.builder(&http)).unwrap();
-    let mut agent = builder.build().unwrap();
-    let result = agent.run("hi", &OutputSpec::text(), CancellationToken::new()).await.unwrap();
-    assert_eq!(result.output.to_text(), "in time");
-}
