@@ -2,6 +2,7 @@
 
 mod anthropic;
 mod chat;
+mod chat_deltas;
 mod gemini;
 mod media;
 mod mistral;
@@ -82,7 +83,7 @@ pub(super) enum Fault {
 
 /// Puts the events of a reply together to the body that a reply in one piece would have.
 pub(super) enum Collector {
-    Chat(chat::Deltas),
+    Chat(chat_deltas::Deltas),
     Responses(responses::Deltas),
     Anthropic(anthropic::Deltas),
     Gemini(gemini::Deltas),
@@ -141,7 +142,7 @@ impl Language {
 
     pub(super) fn collector(self) -> Collector {
         match self {
-            Self::Chat | Self::Mistral => Collector::Chat(chat::Deltas::default()),
+            Self::Chat | Self::Mistral => Collector::Chat(chat_deltas::Deltas::default()),
             Self::Responses => Collector::Responses(responses::Deltas::default()),
             Self::Anthropic => Collector::Anthropic(anthropic::Deltas::default()),
             Self::Gemini => Collector::Gemini(gemini::Deltas::default()),
