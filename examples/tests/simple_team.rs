@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod simple_team {
     use std::fs;
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
     use std::path::Path;
     use std::process::{Command, Output};
 
@@ -38,6 +40,77 @@ mod simple_team {
         assert!(run(&[dir.path()]).status.success());
         let again = fs::read_to_string(dir.path().join("team-report.md")).expect("a report");
         assert!(!again.contains("## team-report.md") && again.contains("pears.txt"), "{again}");
+    }
+
+    #[test]
+    fn a_real_model_needs_its_key() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let run = |model: &str| {
+            let mut program = Command::new(env!("CARGO_BIN_EXE_simple_team"));
+            program.args(["--model", model]).arg(dir.path()).env_remove("MISTRAL_API_KEY");
+            let output = program.output().expect("it runs");
+            assert!(!output.status.success());
+            text(&output.stderr)
+        };
+        let missing = run("mistral:mistral-large-latest");
+        assert!(missing.contains("needs the environment variable MISTRAL_API_KEY"), "{missing}");
+        let unknown = run("nope:x");
+        assert!(unknown.contains("PROVIDER:MODEL") && unknown.contains("anthropic"), "{unknown}");
+    }
+
+    /// Answers one request with what a manager says to the person; gives the request.
+    fn provider(listener: &TcpListener) -> String {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        let mut received = Vec::new();
+        let mut piece = [0; 4096];
+        while serde_json::from_slice::<serde_json::Value>(body_of(&received)).is_err() {
+            let count = stream.read(&mut piece).expect("a request");
+            assert!(count > 0, "the request is cut");
+            received.extend_from_slice(piece.get(..count).expect("what was read"));
+        }
+        let said = serde_json::json!({"messages": [
+            {"message_type": "response", "message": "It is empty.", "recipient": "@Human"},
+        ]});
+        let reply = serde_json::json!({"model": "m", "choices": [
+            {"finish_reason": "stop", "message": {"content": said.to_string()}},
+        ], "usage": {"prompt_tokens": 12, "completion_tokens": 34}})
+        .to_string();
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            reply.len()
+        );
+        stream
+            .write_all(head.as_bytes())
+            .and_then(|()| stream.write_all(reply.as_bytes()))
+            .expect("sent");
+        text(&received)
+    }
+
+    fn body_of(request: &[u8]) -> &[u8] {
+        let end = request.windows(4).position(|window| window == b"\r\n\r\n");
+        end.and_then(|end| request.get(end + 4..)).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_real_model_is_asked_over_http() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let base = format!("http://{}/v1", listener.local_addr().expect("an address"));
+        let server = std::thread::spawn(move || provider(&listener));
+        let mut program = Command::new(env!("CARGO_BIN_EXE_simple_team"));
+        program.args(["--model", "openai-chat:gpt-4o"]).arg(dir.path());
+        program.env("OPENAI_BASE_URL", base).env("OPENAI_API_KEY", "sk-test");
+        let output = program.output().expect("it runs");
+        let shown = text(&output.stdout);
+        assert!(output.status.success(), "{shown}{}", text(&output.stderr));
+        assert!(shown.contains("@Manager → @Human [response]\nIt is empty."), "{shown}");
+        assert!(shown.contains("12") && shown.contains("34"), "{shown}");
+        let asked = server.join().expect("it ends");
+        assert!(asked.contains("authorization: Bearer sk-test"), "{asked}");
+        assert!(
+            asked.contains("You lead a team.") && asked.contains("StructuredOutput"),
+            "{asked}"
+        );
     }
 
     #[test]

@@ -14,8 +14,9 @@ pub(crate) struct Rule {
 /// What any crate may use in its tests, beside its own edges.
 pub(crate) const TESTS_MAY_USE: &[&str] = &["akgentic-testkit", "akgentic-agent"];
 
-/// Most packages that `Cargo.lock` may hold.
-pub(crate) const LOCK_BOUND: usize = 340;
+/// Most packages that `Cargo.lock` may hold; about fifty of them are for other systems and never
+/// built here.
+pub(crate) const LOCK_BOUND: usize = 400;
 
 const BASE: &[&str] = &["akgentic-core", "akgentic-tool-core"];
 const WITH_VECTOR: &[&str] = &["akgentic-core", "akgentic-tool-core", "akgentic-vector"];

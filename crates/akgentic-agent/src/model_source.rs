@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use akgentic_core::{ActorAddress, ActorSystem};
-use akgentic_llm::{Model, ModelConfig};
+use akgentic_llm::{HttpClientConfig, Model, ModelConfig};
 
 /// Gives each agent its model; provided to the actor system by the host program.
 ///
@@ -30,6 +30,34 @@ use akgentic_llm::{Model, ModelConfig};
 pub trait ModelSource: Send + Sync {
     /// The model for an agent with this configuration, or why there is none.
     fn model(&self, config: &ModelConfig, agent: &ActorAddress) -> Result<Arc<dyn Model>, String>;
+
+    /// The same, reached within these limits; sources that ask nobody need not know them.
+    fn model_within(
+        &self,
+        config: &ModelConfig,
+        http: &HttpClientConfig,
+        agent: &ActorAddress,
+    ) -> Result<Arc<dyn Model>, String> {
+        let _ = http;
+        self.model(config, agent)
+    }
+}
+
+/// Real providers, with keys and addresses from variables.
+#[cfg(feature = "providers")]
+impl ModelSource for akgentic_llm::Providers {
+    fn model(&self, config: &ModelConfig, agent: &ActorAddress) -> Result<Arc<dyn Model>, String> {
+        self.model_within(config, &HttpClientConfig::default(), agent)
+    }
+
+    fn model_within(
+        &self,
+        config: &ModelConfig,
+        http: &HttpClientConfig,
+        _: &ActorAddress,
+    ) -> Result<Arc<dyn Model>, String> {
+        akgentic_llm::Providers::model(self, config, http).map_err(|error| error.to_string())
+    }
 }
 
 /// Makes `source` the place where the agents of `system` get their models.

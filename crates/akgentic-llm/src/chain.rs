@@ -4,12 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::stream::{self, BoxStream, StreamExt as _};
 use serde_json::{Map, Value, json};
 
 use crate::config::ModelConfig;
 use crate::error::{BoxError, ModelError};
 use crate::message::ModelResponse;
-use crate::model::{Model, ModelInput, ModelSettings};
+use crate::model::{Model, ModelInput, ModelSettings, StreamEvent};
 use crate::roster::BuildModel;
 
 /// Asks its models in order, each request from the start, until one answers.
@@ -78,10 +79,42 @@ impl FallbackModel {
                 Err(error) => return Err(error),
             }
         }
-        Err(match causes.len() {
-            1 => causes.remove(0),
-            _ => ModelError::AllFailed { causes },
-        })
+        Err(all_failed(causes))
+    }
+
+    /// The events of the first model that begins to answer; one that fails later ends them.
+    async fn next_event<'a>(
+        &'a self,
+        walk: &mut Walk<'a>,
+    ) -> Result<Option<StreamEvent>, ModelError> {
+        loop {
+            if walk.events.is_none() {
+                let Some(link) = self.links.get(walk.causes.len()) else {
+                    return Err(all_failed(std::mem::take(&mut walk.causes)));
+                };
+                walk.events = Some(link.model.stream(link.input(&walk.input)));
+            }
+            let link = self.links.get(walk.causes.len());
+            let Some((events, link)) = walk.events.as_mut().zip(link) else { return Ok(None) };
+            match events.next().await {
+                Some(Ok(StreamEvent::Finished(mut response))) => {
+                    response.model_name.get_or_insert_with(|| link.model.name().to_owned());
+                    note_fallbacks(&mut response, &walk.causes);
+                    return Ok(Some(StreamEvent::Finished(response)));
+                }
+                Some(Ok(event)) => {
+                    walk.begun = true;
+                    return Ok(Some(event));
+                }
+                Some(Err(error)) if !walk.begun && self.may_go_on(&error) => {
+                    tracing::warn!(model = link.model.name(), %error, "a model of the chain failed");
+                    walk.causes.push(error);
+                    walk.events = None;
+                }
+                Some(Err(error)) => return Err(error),
+                None => return Ok(None),
+            }
+        }
     }
 
     fn may_go_on(&self, error: &ModelError) -> bool {
@@ -112,6 +145,30 @@ impl Model for FallbackModel {
 
     fn request(&self, input: ModelInput) -> BoxFuture<'_, Result<ModelResponse, ModelError>> {
         self.walk(input).boxed()
+    }
+
+    fn stream(&self, input: ModelInput) -> BoxStream<'_, Result<StreamEvent, ModelError>> {
+        let walk = Walk { input, events: None, begun: false, causes: Vec::new() };
+        stream::try_unfold(walk, move |mut walk| async move {
+            Ok(self.next_event(&mut walk).await?.map(|event| (event, walk)))
+        })
+        .boxed()
+    }
+}
+
+/// A stream that goes along the chain.
+struct Walk<'a> {
+    input: ModelInput,
+    events: Option<BoxStream<'a, Result<StreamEvent, ModelError>>>,
+    /// Whether something has come that cannot be taken back.
+    begun: bool,
+    causes: Vec<ModelError>,
+}
+
+fn all_failed(mut causes: Vec<ModelError>) -> ModelError {
+    match causes.len() {
+        1 => causes.remove(0),
+        _ => ModelError::AllFailed { causes },
     }
 }
 

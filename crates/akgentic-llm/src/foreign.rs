@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::history::History;
 use crate::message::{ModelMessage, ModelResponse};
-use crate::part::{ResponsePart, TextPart};
+use crate::part::{ResponsePart, TextPart, ThinkingPart};
 
 /// What becomes of thoughts that another provider's model had.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,12 +14,14 @@ pub enum ForeignThinking {
     Drop,
     /// They become text between `<think>` tags.
     Inline,
+    /// They stay thoughts, without what only their provider understands.
+    Keep,
 }
 
 /// The history as a provider may read it back: what other providers tied to themselves is gone.
 ///
 /// Ids of items, signatures and details mean something only to the provider that made them; sent to
-/// another they are refused. Thoughts of others are dropped or told as text. Calls and their
+/// another they are refused, and nobody knows who made what bears no name. Thoughts of others are dropped or told as text. Calls and their
 /// results stay tied by the ids of the calls. A history of one provider is shared, not copied.
 pub fn for_provider(messages: &History, provider: &str, thinking: ForeignThinking) -> History {
     let foreign = |message: &ModelMessage| {
@@ -45,13 +47,19 @@ fn adapt(response: &ModelResponse, provider: &str, thinking: ForeignThinking) ->
             return Some(part.clone());
         }
         match part {
-            ResponsePart::Thinking(part) => {
-                let told = thinking == ForeignThinking::Inline && !part.content.is_empty();
-                told.then(|| {
+            ResponsePart::Thinking(part) if part.content.is_empty() => None,
+            ResponsePart::Thinking(part) => match thinking {
+                ForeignThinking::Drop => None,
+                ForeignThinking::Inline => {
                     let text = format!("<think>\n{}\n</think>", part.content);
-                    ResponsePart::Text(TextPart::new(text))
-                })
-            }
+                    Some(ResponsePart::Text(TextPart::new(text)))
+                }
+                ForeignThinking::Keep => {
+                    let content = part.content.clone();
+                    let thought = ThinkingPart { content, ..ThinkingPart::default() };
+                    Some(ResponsePart::Thinking(thought))
+                }
+            },
             ResponsePart::Text(part) => Some(ResponsePart::Text(TextPart::new(&part.content))),
             ResponsePart::ToolCall(call) => {
                 let mut call = call.clone();
@@ -79,5 +87,5 @@ fn is_foreign(part: &ResponsePart, response: &ModelResponse, provider: &str) -> 
         ResponsePart::Other(_) => (&None, true),
     };
     let maker = maker.as_ref().or(response.provider_name.as_ref());
-    tied && maker.is_some_and(|maker| maker != provider)
+    tied && maker.is_none_or(|maker| maker != provider)
 }

@@ -39,8 +39,8 @@ pub use agent::{Conclusion, ReactAgent, ReactAgentBuilder, Recovery, RunResult};
 pub use chain::FallbackModel;
 pub use config::{
     AgentUsageLimits, CompactionConfig, ConfigRecord, DataCollection, EffortStyle, EndStrategy,
-    HttpClientConfig, ModelConfig, OpenRouterRouting, Provider, Quantization, ReactAgentConfig,
-    ReasoningEffort, RoutingSort, RunUsageLimits, RuntimeConfig, UsageLimits,
+    HttpClientConfig, ModelConfig, ModelNameError, OpenRouterRouting, Provider, Quantization,
+    ReactAgentConfig, ReasoningEffort, RoutingSort, RunUsageLimits, RuntimeConfig, UsageLimits,
 };
 pub use content::{BinaryContent, ToolContent, ToolItem, UserContent, UserItem};
 pub use context::{ContextManager, ObserverId, RestoredUsage};
@@ -65,7 +65,7 @@ pub use hook::{
 pub use limits::{LimitBreach, UsageLimit};
 pub use merge::{Mergeable, explain_unreadable};
 pub use message::{FinishReason, MessageState, ModelMessage, ModelRequest, ModelResponse};
-pub use model::{Model, ModelInput, ModelSettings, OutputRequest, StreamEvent};
+pub use model::{Model, ModelInput, ModelSettings, OutputRequest, StreamEvent, ToolCallDelta};
 pub use output::{OUTPUT_TOOL, Output, OutputMode, OutputSchema, OutputSpec, strip_fence};
 pub use part::{
     Outcome, RequestPart, ResponsePart, RetryFeedbackPart, RetryPromptPart, SystemPromptPart,
@@ -78,6 +78,8 @@ pub use pricing::{
 pub use prompt::{
     JSON_ONLY_PROMPT, PromptTemplate, SystemPrompts, TemplateError, current_date_prompt,
 };
+#[cfg(feature = "providers")]
+pub use provider::{ANTHROPIC_VERSION, Providers};
 pub use provider::{AuthHeader, Endpoint, EnvironmentError, Variables};
 pub use queue::{Priority, QueueClosed, Queued, QueuedId, RunQueue};
 pub use roster::{BuildModel, ModelSwitch, ModelSwitchError, RosterFault};

@@ -47,8 +47,23 @@ pub enum StreamEvent {
     Text(String),
     /// More thoughts.
     Thinking(String),
+    /// A call begins, or more of its arguments.
+    ToolCall(ToolCallDelta),
     /// The end: the whole response.
     Finished(Box<ModelResponse>),
+}
+
+/// A piece of a tool call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToolCallDelta {
+    /// Which call of the response, from 0.
+    pub index: usize,
+    /// Its id as far as it is known; the whole response has one for each call.
+    pub id: String,
+    /// The tool as far as it is known, in the spelling of the provider.
+    pub name: String,
+    /// More of the arguments, JSON in pieces.
+    pub arguments: String,
 }
 
 /// Everything a model needs to know for one request.

@@ -170,16 +170,17 @@ impl RetryPolicy {
         loop {
             let result = attempt().await;
             made += 1;
-            let outcome = match &result {
-                Ok(answer) => Attempt::Answered(answer),
-                Err(failure) => Attempt::Failed(*failure),
+            let (verdict, outcome) = {
+                let outcome = match &result {
+                    Ok(answer) => Attempt::Answered(answer),
+                    Err(failure) => Attempt::Failed(*failure),
+                };
+                let verdict = self.after(made, &outcome, started.elapsed(), SystemTime::now());
+                (verdict, format!("{outcome:?}"))
             };
-            let now = SystemTime::now();
-            let Verdict::Retry(wait) = self.after(made, &outcome, started.elapsed(), now) else {
-                return result;
-            };
+            let Verdict::Retry(wait) = verdict else { return result };
             let wait = wait.draw(random());
-            tracing::warn!(?outcome, made, ?wait, "a request is made again");
+            tracing::warn!(outcome, made, ?wait, "a request is made again");
             tokio::time::sleep(wait).await;
         }
     }

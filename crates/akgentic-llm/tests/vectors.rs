@@ -14,6 +14,10 @@
     reason = "tests"
 )]
 
+#[path = "double/mod.rs"]
+#[allow(dead_code, reason = "the behaviour tests use the rest")]
+mod double;
+
 #[path = "vectors/agent_world.rs"]
 mod agent_world;
 #[path = "vectors/compaction.rs"]
@@ -40,6 +44,8 @@ mod recorder;
 mod schemas;
 #[path = "vectors/traces.rs"]
 mod traces;
+#[path = "vectors/wire.rs"]
+mod wire;
 
 use std::path::PathBuf;
 
@@ -80,13 +86,19 @@ const CLAIMED: &[(&str, Replay)] = &[
     ("token_estimate", compaction::token_estimate),
     ("tool_args", plain::tool_args),
     ("usage_aggregation", prices::usage_aggregation),
+    ("wire_requests", wire::wire_requests),
+    ("wire_responses", wire::wire_responses),
 ];
 
-const NOT_YET: &[&str] = &["wire_requests", "wire_responses"];
+const NOT_YET: &[&str] = &[];
 
 /// Cases of claimed topics that belong to parts this crate does not have yet, or that differ on
 /// purpose.
-const SKIPPED: &[(&str, &str, &str)] = &[];
+const SKIPPED: &[(&str, &str, &str)] = &[(
+    "wire_requests",
+    "openrouter/anthropic/claude-sonnet-4.5/thinking_replay",
+    "thoughts of its own are sent back; the recorded request sends an empty text in their place",
+)];
 
 fn directory() -> PathBuf {
     let root = std::env::var_os("AKGENTIC_VECTORS").map_or_else(

@@ -53,6 +53,8 @@ pub mod prelude {
         AgentConfig, AgentMessage, AgentOptions, AgentOutput, AgentSetup, BaseAgent, HumanProxy,
         HumanSays, Intent, LlmAgent, ModelSource, StructuredOutput, provide_models,
     };
+    #[cfg(feature = "providers")]
+    pub use akgentic_llm::Providers;
     #[cfg(feature = "llm")]
     pub use akgentic_llm::{FunctionModel, Model, ModelConfig, Scenario};
     #[cfg(feature = "mailbox")]

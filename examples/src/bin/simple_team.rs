@@ -15,7 +15,7 @@ use akgentic::core::message::{
     ErrorMessage, ProcessedMessage, ReceivedMessage, SentMessage, StartMessage, WarningMessage,
 };
 use akgentic::core::orchestrator::Watched;
-use akgentic::llm::{LlmUsageEvent, ToolCallEvent, ToolReturnEvent};
+use akgentic::llm::{HttpClientConfig, LlmUsageEvent, ToolCallEvent, ToolReturnEvent};
 use akgentic::prelude::*;
 use anyhow::{Context as _, bail};
 use clap::Parser;
@@ -43,9 +43,13 @@ struct Arguments {
     /// Keeps the team's records in this file.
     #[arg(long)]
     log: Option<PathBuf>,
-    /// How many seconds the team may take.
-    #[arg(long, default_value_t = 60)]
-    timeout: u64,
+    /// A real model instead of the script, such as `anthropic:claude-sonnet-4-5`; its key comes
+    /// from the environment.
+    #[arg(long, value_name = "PROVIDER:MODEL")]
+    model: Option<ModelConfig>,
+    /// How many seconds the team may take; 60, or 600 with a real model.
+    #[arg(long)]
+    timeout: Option<u64>,
 }
 
 fn default_folder() -> PathBuf {
@@ -76,7 +80,15 @@ async fn run(arguments: Arguments) -> anyhow::Result<()> {
         bail!("{} is no folder", folder.display());
     }
     let system = ActorSystem::new();
-    provide_models(&system, Script(Scenario::parse(SCENARIO)?));
+    match &arguments.model {
+        None => provide_models(&system, Script(Scenario::parse(SCENARIO)?)),
+        Some(model) => {
+            let providers = Providers::from_env();
+            // what is missing is told before anybody is hired
+            providers.model(model, &HttpClientConfig::default())?;
+            provide_models(&system, providers);
+        }
+    }
 
     let team = system.create_team(BaseConfig::new("@Team", "Orchestrator"), Origin::default())?;
     let (show, mut outcome) = Show::new();
@@ -101,17 +113,21 @@ async fn work(
     folder: &std::path::Path,
     outcome: &mut watch::Receiver<Outcome>,
 ) -> anyhow::Result<()> {
-    let manager = AgentConfig::new(
+    let mut manager = AgentConfig::new(
         "@Manager",
         "Manager",
         "You lead a team. Hire who is needed, hand the work out, and answer the person who asked.",
     );
-    let analyst = AgentConfig::new(
+    let mut analyst = AgentConfig::new(
         "",
         "Analyst",
         "You read the files of a folder with your tools and write down what you find.",
     )
     .with_tool(WorkspaceTool::at(folder));
+    if let Some(model) = &arguments.model {
+        manager.model_cfg = model.clone();
+        analyst.model_cfg = model.clone();
+    }
     let mut manager_card =
         AgentCard::new("akgentic.agent.BaseAgent", "Leads the team", manager.clone())?;
     manager_card.routes_to = Some(vec!["Analyst".to_owned()]);
@@ -124,10 +140,11 @@ async fn work(
     team.create_and_wait::<BaseAgent>(manager).await?;
     human.ask(HumanSays { to: "@Manager".to_owned(), content: arguments.ask.clone() }).await?;
 
+    let limit = arguments.timeout.unwrap_or(if arguments.model.is_some() { 600 } else { 60 });
     let ended = outcome.wait_for(|outcome| *outcome != Outcome::Open);
-    let outcome = match tokio::time::timeout(Duration::from_secs(arguments.timeout), ended).await {
+    let outcome = match tokio::time::timeout(Duration::from_secs(limit), ended).await {
         Ok(outcome) => outcome?.clone(),
-        Err(_) => bail!("no answer within {} seconds", arguments.timeout),
+        Err(_) => bail!("no answer within {limit} seconds"),
     };
     match outcome {
         Outcome::Failed(reason) => bail!("the team failed: {reason}"),

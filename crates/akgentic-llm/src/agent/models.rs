@@ -1,6 +1,7 @@
 //! Which model an agent talks to: building, switching, closing.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt as _, ready};
 
@@ -38,6 +39,13 @@ impl ReactAgent {
     /// Above how many input tokens of a reply the history is compacted by itself.
     pub fn compaction_threshold(&self) -> Option<u64> {
         self.config.compaction_cfg.threshold(&self.config.model_cfg)
+    }
+
+    /// How long a request may take: each model of the chain has its time.
+    pub(super) fn chain_deadline(&self) -> Duration {
+        let each = self.config.runtime_cfg.http_client_config.request_deadline();
+        let links = u32::try_from(self.config.model_cfg.fallback_models.len()).unwrap_or(u32::MAX);
+        each.saturating_mul(links.saturating_add(1))
     }
 
     /// Makes another model of the roster the active one, with its settings and fallbacks, from the

@@ -73,7 +73,7 @@ impl ReactAgent {
             cancel,
             stopping: self.stopping,
             deadlines: Deadlines {
-                model_request: self.config.runtime_cfg.http_client_config.request_deadline(),
+                model_request: self.chain_deadline(),
                 tool_call: self.tool_timeout,
             },
         };

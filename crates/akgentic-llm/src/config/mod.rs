@@ -9,8 +9,8 @@ mod runtime;
 pub use agent::ReactAgentConfig;
 pub use limits::{AgentUsageLimits, RunUsageLimits, UsageLimits};
 pub use model::{
-    DataCollection, EffortStyle, ModelConfig, OpenRouterRouting, Provider, Quantization,
-    ReasoningEffort, RoutingSort,
+    DataCollection, EffortStyle, ModelConfig, ModelNameError, OpenRouterRouting, Provider,
+    Quantization, ReasoningEffort, RoutingSort,
 };
 pub use record::ConfigRecord;
 pub use runtime::{CompactionConfig, EndStrategy, HttpClientConfig, RuntimeConfig};

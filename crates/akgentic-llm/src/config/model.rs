@@ -1,5 +1,7 @@
 //! Which model, and how it is called.
 
+use std::str::FromStr;
+
 use akgentic_core::payload;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,9 +33,39 @@ pub enum Provider {
     /// OpenRouter.
     #[serde(rename = "openrouter")]
     OpenRouter,
+    /// Groq.
+    Groq,
+    /// DeepSeek.
+    #[serde(rename = "deepseek")]
+    DeepSeek,
+    /// Ollama, on this machine unless it is told otherwise.
+    Ollama,
+    /// Amazon Bedrock, its Chat Completions API with an API key.
+    AwsBedrock,
+    /// Any server that speaks Chat Completions, at an address of one's own.
+    #[serde(rename = "openai-compatible")]
+    OpenAiCompatible,
 }
 
 impl Provider {
+    /// All of them.
+    pub const ALL: [Self; 14] = [
+        Self::OpenAi,
+        Self::OpenAiChat,
+        Self::Azure,
+        Self::AzureChat,
+        Self::Nvidia,
+        Self::GoogleGla,
+        Self::Mistral,
+        Self::Anthropic,
+        Self::OpenRouter,
+        Self::Groq,
+        Self::DeepSeek,
+        Self::Ollama,
+        Self::AwsBedrock,
+        Self::OpenAiCompatible,
+    ];
+
     /// The name in configurations.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -46,6 +78,11 @@ impl Provider {
             Self::Mistral => "mistral",
             Self::Anthropic => "anthropic",
             Self::OpenRouter => "openrouter",
+            Self::Groq => "groq",
+            Self::DeepSeek => "deepseek",
+            Self::Ollama => "ollama",
+            Self::AwsBedrock => "aws-bedrock",
+            Self::OpenAiCompatible => "openai-compatible",
         }
     }
 }
@@ -86,19 +123,33 @@ impl Provider {
             Self::OpenAi | Self::OpenAiChat => "openai",
             Self::Azure | Self::AzureChat => "azure",
             Self::GoogleGla => "google",
-            Self::Nvidia | Self::Mistral | Self::Anthropic | Self::OpenRouter => self.as_str(),
+            Self::AwsBedrock => "aws",
+            Self::Nvidia
+            | Self::Mistral
+            | Self::Anthropic
+            | Self::OpenRouter
+            | Self::Groq
+            | Self::DeepSeek
+            | Self::Ollama
+            | Self::OpenAiCompatible => self.as_str(),
         }
     }
 
     /// How it is told how hard a model is to think.
     pub fn effort_style(self) -> EffortStyle {
         match self {
-            Self::OpenAi | Self::OpenAiChat | Self::Azure | Self::AzureChat | Self::Nvidia => {
-                EffortStyle::OpenAi
-            }
+            Self::OpenAi
+            | Self::OpenAiChat
+            | Self::Azure
+            | Self::AzureChat
+            | Self::Nvidia
+            | Self::Groq
+            | Self::Ollama
+            | Self::AwsBedrock
+            | Self::OpenAiCompatible => EffortStyle::OpenAi,
             Self::Anthropic => EffortStyle::Anthropic,
             Self::OpenRouter => EffortStyle::OpenRouter,
-            Self::GoogleGla | Self::Mistral => EffortStyle::Ignored,
+            Self::GoogleGla | Self::Mistral | Self::DeepSeek => EffortStyle::Ignored,
         }
     }
 }
@@ -167,8 +218,38 @@ impl ModelConfig {
                     .iter()
                     .any(|family| model.starts_with(family))
             }
-            Provider::GoogleGla | Provider::Mistral => false,
+            Provider::GoogleGla
+            | Provider::Mistral
+            | Provider::Groq
+            | Provider::DeepSeek
+            | Provider::Ollama
+            | Provider::AwsBedrock
+            | Provider::OpenAiCompatible => false,
         }
+    }
+}
+
+/// A text that names no model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{text:?} names no model; write PROVIDER:MODEL, with one of the providers {}",
+    Provider::ALL.map(Provider::as_str).join(", ")
+)]
+pub struct ModelNameError {
+    text: String,
+}
+
+/// The model that `PROVIDER:MODEL` names, everything else by default.
+impl FromStr for ModelConfig {
+    type Err = ModelNameError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let named = text.split_once(':').filter(|(_, model)| !model.is_empty());
+        let named = named.and_then(|(provider, model)| {
+            let provider = Provider::ALL.into_iter().find(|known| known.as_str() == provider)?;
+            Some(Self { provider, model: model.to_owned(), ..Self::default() })
+        });
+        named.ok_or_else(|| ModelNameError { text: text.to_owned() })
     }
 }
 

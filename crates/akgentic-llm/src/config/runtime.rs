@@ -61,13 +61,14 @@ impl Default for CompactionConfig {
     }
 }
 
+/// How many times the limit of a phase a whole request may take, when nothing else is said.
+const PHASES: f64 = 5.0;
+
 /// How providers are reached.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct HttpClientConfig {
     /// Seconds for each phase of a request: connect, read, write, wait for a connection.
-    ///
-    /// A run waits no longer than this for a whole request either.
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub timeout: f64,
     /// Attempts in total, the first one included; 1 never retries. `max_attempts` is accepted as
@@ -81,18 +82,34 @@ pub struct HttpClientConfig {
     /// Seconds of any wait at most.
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub backoff_max: f64,
+    /// Seconds for a whole request, its retries and waits included; five times `timeout` without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    pub total_timeout: Option<f64>,
 }
 
 impl Default for HttpClientConfig {
     fn default() -> Self {
-        Self { timeout: 120.0, max_retries: 5, backoff_multiplier: 0.5, backoff_max: 60.0 }
+        Self {
+            timeout: 120.0,
+            max_retries: 5,
+            backoff_multiplier: 0.5,
+            backoff_max: 60.0,
+            total_timeout: None,
+        }
     }
 }
 
 impl HttpClientConfig {
     /// How long a run waits for a whole model request.
     pub fn request_deadline(&self) -> Duration {
+        let seconds = self.total_timeout.unwrap_or(self.timeout * PHASES);
         // what no duration can hold is no limit
+        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+    }
+
+    /// How long each phase of a request may take.
+    pub fn phase_limit(&self) -> Duration {
         Duration::try_from_secs_f64(self.timeout).unwrap_or(Duration::MAX)
     }
 }

@@ -67,9 +67,14 @@ impl SchemaStyle {
             Provider::OpenAi | Provider::OpenAiChat => {
                 Self::OpenAi { lengths: true, inline: false }
             }
-            Provider::Azure | Provider::AzureChat | Provider::Nvidia => {
-                Self::OpenAi { lengths: false, inline: false }
-            }
+            Provider::Azure
+            | Provider::AzureChat
+            | Provider::Nvidia
+            | Provider::Groq
+            | Provider::DeepSeek
+            | Provider::Ollama
+            | Provider::AwsBedrock
+            | Provider::OpenAiCompatible => Self::OpenAi { lengths: false, inline: false },
             Provider::Anthropic => Self::Anthropic,
             Provider::GoogleGla => Self::Gemini,
             Provider::Mistral => Self::Unchanged,
@@ -90,7 +95,8 @@ impl SchemaStyle {
         let (schema, strict) = match self {
             Self::OpenAi { lengths, inline } => {
                 let schema = if inline { inline::definitions(&schema) } else { schema };
-                let strict = openai::is_strict_as_it_is(&schema, lengths);
+                // those whose definitions stand in place are held to whatever they are given
+                let strict = inline || openai::is_strict_as_it_is(&schema, lengths);
                 (openai::loose(&schema), Some(strict))
             }
             Self::Anthropic => (anthropic::tool(&schema), None),

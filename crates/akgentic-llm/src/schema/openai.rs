@@ -40,7 +40,8 @@ pub(super) fn loose(schema: &Value) -> Value {
 pub(super) fn is_strict_as_it_is(schema: &Value, lengths: bool) -> bool {
     all(schema, &|node| {
         let closed = !is_type(node, "object")
-            || node.get("additionalProperties").is_none_or(|rest| *rest == Value::Bool(false));
+            || (node.contains_key("required")
+                && node.get("additionalProperties").is_none_or(|rest| *rest == Value::Bool(false)));
         let typed_items = !is_type(node, "array") || node.get("items").is_none_or(is_typed);
         closed
             && typed_items

@@ -33,11 +33,47 @@ async fn a_model_that_never_answers_is_given_up() {
     let before = tokio::time::Instant::now();
     let mut agent = ReactAgent::builder(Silent).build().unwrap();
     let error = agent.run("go", &OutputSpec::text(), CancellationToken::new()).await.unwrap_err();
-    assert_eq!(error.to_string(), "silent did not answer within 120 s");
+    assert_eq!(error.to_string(), "silent did not answer within 600 s");
     let RunError::Model(error) = error else { panic!("{error:?}") };
     assert_eq!(error.kind(), ModelErrorKind::Timeout);
     assert!(error.kind().advances_chain());
-    assert_eq!(before.elapsed().as_secs(), 120);
+    assert_eq!(before.elapsed().as_secs(), 600);
+}
+
+/// Takes this long, and answers or not.
+struct Slow {
+    seconds: u64,
+    answers: bool,
+}
+
+impl Model for Slow {
+    fn name(&self) -> &'static str {
+        "slow"
+    }
+
+    fn request(&self, _: ModelInput) -> BoxFuture<'_, Result<ModelResponse, ModelError>> {
+        async move {
+            let after = Duration::from_secs(self.seconds);
+            tokio::time::sleep(after).await;
+            let timeout = ModelError::Timeout { model: "slow".to_owned(), after };
+            if self.answers { Ok(say("in time")) } else { Err(timeout) }
+        }
+        .boxed()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_model_of_a_chain_has_its_time() {
+    let fallback = ModelConfig { model: "second".to_owned(), ..ModelConfig::default() };
+    let model_cfg = ModelConfig { fallback_models: vec![fallback], ..ModelConfig::default() };
+    let config = ReactAgentConfig { model_cfg, ..ReactAgentConfig::default() };
+    let build: Arc<BuildModel> = Arc::new(|config: &ModelConfig| {
+        let answers = config.model == "second";
+        Ok(Arc::new(Slow { seconds: 599, answers }) as Arc<dyn Model>)
+    });
+    let mut agent = ReactAgent::from_config(config, build).unwrap().build().unwrap();
+    let result = agent.run("go", &OutputSpec::text(), CancellationToken::new()).await.unwrap();
+    assert_eq!(result.output.to_text(), "in time");
 }
 
 fn deaf() -> Tool {

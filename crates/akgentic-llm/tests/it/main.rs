@@ -2,6 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "tests")]
 
+#[cfg(feature = "providers")]
+#[path = "../double/mod.rs"]
+mod double;
+
 mod cancelling;
 mod compacting;
 mod conversation;
@@ -12,7 +16,11 @@ mod hooking;
 mod invariants;
 mod load;
 mod models;
+#[cfg(feature = "providers")]
+mod providers;
 mod recorded;
+#[cfg(feature = "providers")]
+mod refusals;
 mod running;
 mod scenarios;
 mod schemas;

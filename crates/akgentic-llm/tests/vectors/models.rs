@@ -335,7 +335,7 @@ pub(crate) fn http_retry(case: &Value) -> Result<(), String> {
 }
 
 /// The reference's name for a kind.
-fn class_name(kind: ModelErrorKind) -> &'static str {
+pub(crate) fn class_name(kind: ModelErrorKind) -> &'static str {
     match kind {
         ModelErrorKind::RequestRejected => "ModelRequestRejectedError",
         ModelErrorKind::Authentication => "ModelAuthenticationError",

@@ -17,6 +17,8 @@ pub struct Endpoint {
     pub url: String,
     /// What authenticates it.
     pub auth: AuthHeader,
+    /// Where the provider is reached, as its responses are recorded with.
+    pub provider_url: String,
 }
 
 /// A header with a secret; the secret is not shown by `Debug`.
@@ -52,19 +54,22 @@ impl Endpoint {
     /// The endpoint for a model.
     pub fn new(config: &ModelConfig, variables: &Variables<'_>) -> Result<Self, EnvironmentError> {
         let env = Env { provider: config.provider, variables };
+        let model = &config.model;
         match config.provider {
             Provider::OpenAi => env.openai("responses"),
             Provider::OpenAiChat => env.openai("chat/completions"),
             Provider::Azure => env.azure("responses", "responses"),
             Provider::AzureChat => {
-                let deployment = escaped(&config.model);
+                let deployment = escaped(model);
                 env.azure(&format!("deployments/{deployment}/chat/completions"), "chat/completions")
             }
             Provider::Nvidia => env.nvidia(),
-            Provider::GoogleGla => env.google(&config.model),
+            Provider::GoogleGla => env.google(model),
             Provider::Mistral => {
                 let key = env.required("MISTRAL_API_KEY")?;
-                Ok(bearer("https://api.mistral.ai/v1", "chat/completions", &key))
+                let base = env.base("MISTRAL_BASE_URL", "https://api.mistral.ai/v1");
+                let provider_url = trimmed(&base).trim_end_matches("/v1").to_owned();
+                Ok(Self { provider_url, ..bearer(&base, "chat/completions", &key) })
             }
             Provider::Anthropic => {
                 let key = env.required("ANTHROPIC_API_KEY")?;
@@ -72,14 +77,39 @@ impl Endpoint {
                 Ok(Self {
                     url: joined(&base, "v1/messages"),
                     auth: AuthHeader { name: "x-api-key", value: key },
+                    provider_url: trimmed(&base).to_owned(),
                 })
             }
             Provider::OpenRouter => {
-                if !config.model.contains('/') {
-                    return Err(EnvironmentError::ModelName { model: config.model.clone() });
+                if !model.contains('/') {
+                    return Err(EnvironmentError::ModelName { model: model.clone() });
                 }
-                let key = env.required("OPENROUTER_API_KEY")?;
-                Ok(bearer("https://openrouter.ai/api/v1", "chat/completions", &key))
+                env.chat(
+                    "OPENROUTER_API_KEY",
+                    "OPENROUTER_BASE_URL",
+                    "https://openrouter.ai/api/v1",
+                )
+            }
+            Provider::Groq => {
+                env.chat("GROQ_API_KEY", "GROQ_BASE_URL", "https://api.groq.com/openai/v1")
+            }
+            Provider::DeepSeek => {
+                env.chat("DEEPSEEK_API_KEY", "DEEPSEEK_BASE_URL", "https://api.deepseek.com")
+            }
+            Provider::Ollama => {
+                let key = env.set("OLLAMA_API_KEY").unwrap_or_else(|| NO_KEY.to_owned());
+                let base = env.base("OLLAMA_BASE_URL", "http://localhost:11434/v1");
+                Ok(bearer(&base, "chat/completions", &key))
+            }
+            Provider::AwsBedrock => {
+                let key = env.required("AWS_BEARER_TOKEN_BEDROCK")?;
+                let base = env.bedrock()?;
+                Ok(bearer(&base, "chat/completions", &key))
+            }
+            Provider::OpenAiCompatible => {
+                let base = env.required("OPENAI_COMPATIBLE_BASE_URL")?;
+                let key = env.set("OPENAI_COMPATIBLE_API_KEY").unwrap_or_else(|| NO_KEY.to_owned());
+                Ok(bearer(&base, "chat/completions", &key))
             }
         }
     }
@@ -119,11 +149,31 @@ impl Env<'_> {
         let key = match (self.variables)("OPENAI_API_KEY") {
             Some(key) if !key.is_empty() => key,
             // servers of one's own often want no key, but clients have to send one
-            None if own_base.is_some() => "api-key-not-set".to_owned(),
+            None if own_base.is_some() => NO_KEY.to_owned(),
             _ => return Err(self.missing("OPENAI_API_KEY")),
         };
         let base = own_base.unwrap_or_else(|| "https://api.openai.com/v1".to_owned());
-        Ok(bearer(&base, path, &key))
+        Ok(bearer(&base, path, &key).recorded_with_slash())
+    }
+
+    /// A service that speaks Chat Completions.
+    fn chat(
+        &self,
+        key: &'static str,
+        base: &str,
+        default: &str,
+    ) -> Result<Endpoint, EnvironmentError> {
+        let key = self.required(key)?;
+        Ok(bearer(&self.base(base, default), "chat/completions", &key))
+    }
+
+    fn bedrock(&self) -> Result<String, EnvironmentError> {
+        if let Some(base) = self.set("BEDROCK_BASE_URL") {
+            return Ok(base);
+        }
+        let region = self.set("AWS_REGION").or_else(|| self.set("AWS_DEFAULT_REGION"));
+        let region = region.ok_or_else(|| self.missing("AWS_REGION or AWS_DEFAULT_REGION"))?;
+        Ok(format!("https://bedrock-runtime.{}.amazonaws.com/openai/v1", escaped(&region)))
     }
 
     fn azure(&self, classic: &str, v1: &str) -> Result<Endpoint, EnvironmentError> {
@@ -131,12 +181,13 @@ impl Env<'_> {
         let key = self.required("AZURE_OPENAI_API_KEY")?;
         let endpoint = endpoint.trim_end_matches('/');
         if endpoint.ends_with("/openai/v1") {
-            return Ok(bearer(endpoint, v1, &key));
+            return Ok(bearer(endpoint, v1, &key).recorded_with_slash());
         }
         let version = escaped(&self.required("OPENAI_API_VERSION")?);
         Ok(Endpoint {
             url: format!("{endpoint}/openai/{classic}?api-version={version}"),
             auth: AuthHeader { name: "api-key", value: key },
+            provider_url: format!("{endpoint}/openai/"),
         })
     }
 
@@ -150,31 +201,51 @@ impl Env<'_> {
             key
         };
         let base = self.base("NVIDIA_BASE_URL", "https://integrate.api.nvidia.com/v1");
-        Ok(bearer(&base, "chat/completions", &key))
+        Ok(bearer(&base, "chat/completions", &key).recorded_with_slash())
     }
 
     fn google(&self, model: &str) -> Result<Endpoint, EnvironmentError> {
         let key = self.set("GOOGLE_API_KEY").or_else(|| self.set("GEMINI_API_KEY"));
         let key = key.ok_or_else(|| self.missing("GOOGLE_API_KEY or GEMINI_API_KEY"))?;
-        let model = escaped(model);
+        let base = self.base("GOOGLE_GEMINI_BASE_URL", GEMINI);
+        let path = format!("models/{}:generateContent", escaped(model));
+        let origin = trimmed(&base);
+        let origin = origin.strip_suffix("/v1").or_else(|| origin.strip_suffix("/v1beta"));
         Ok(Endpoint {
-            url: format!(
-                "https://generativelanguage.googleapis.com/v1/models/{model}:generateContent"
-            ),
+            url: joined(&base, &path),
             auth: AuthHeader { name: "x-goog-api-key", value: key },
+            provider_url: format!("{}/", origin.unwrap_or(trimmed(&base))),
         })
     }
 }
+
+impl Endpoint {
+    /// Some are recorded with a slash at the end; stores and prices know them so.
+    fn recorded_with_slash(mut self) -> Self {
+        self.provider_url.push('/');
+        self
+    }
+}
+
+const GEMINI: &str = "https://generativelanguage.googleapis.com/v1";
+
+/// What servers that want no key are sent.
+const NO_KEY: &str = "api-key-not-set";
 
 fn bearer(base: &str, path: &str, key: &str) -> Endpoint {
     Endpoint {
         url: joined(base, path),
         auth: AuthHeader { name: "authorization", value: format!("Bearer {key}") },
+        provider_url: trimmed(base).to_owned(),
     }
 }
 
 fn joined(base: &str, path: &str) -> String {
-    format!("{}/{path}", base.trim_end_matches('/'))
+    format!("{}/{path}", trimmed(base))
+}
+
+fn trimmed(base: &str) -> &str {
+    base.trim_end_matches('/')
 }
 
 /// The text as one segment of an address.
