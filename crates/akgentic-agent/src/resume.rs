@@ -38,6 +38,7 @@ pub(crate) async fn resume_said(
     let said = message.body::<AgentMessage>();
     if let Some(said) = said
         && said.content.starts_with('/')
+        && !turn.has_answer()
         && let Some((_, reply)) = turn.said_to(message.sender.as_ref()).next()
     {
         // the command ran and was answered; only its record for the model may be missing
@@ -169,6 +170,11 @@ impl Turn {
             }
         }
         Ok(turn)
+    }
+
+    /// Whether the model answered: the turn was no command.
+    fn has_answer(&self) -> bool {
+        self.thoughts.iter().any(|thought| thought.as_response().is_some())
     }
 
     fn said_to<'a>(

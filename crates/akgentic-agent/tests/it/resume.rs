@@ -67,6 +67,9 @@ fn answer(role: &str, input: &ModelInput) -> ModelResponse {
         "Lead" if content.starts_with("done") => {
             vec![say("notification", "@Human", &format!("got {content}"))]
         }
+        "Lead" if content.starts_with('/') => {
+            vec![say("notification", "@Human", "no such"), say("notification", "@Human", "command")]
+        }
         "Dev" if content.starts_with("part") => {
             vec![say("response", "@Lead", &format!("done with {content}"))]
         }
@@ -140,6 +143,7 @@ async fn conversation(path: &Path) -> Vec<u8> {
     says(&team, "@Lead", "/hire_member Writer @Ann").await;
     idle(&team).await;
     says(&team, "@Ann", "write").await;
+    says(&team, "@Lead", "/nonsense").await;
     idle(&team).await;
     let bytes = fs::read(path).expect("a log");
     system.shutdown(Duration::from_secs(10)).await;
