@@ -16,7 +16,7 @@ use akgentic_core::{ActorAddress, ActorError, Context, Message};
 use akgentic_llm::{
     LlmEvent, MessageState, ModelMessage, OUTPUT_TOOL, Outcome, RequestPart, ResponsePart,
 };
-use akgentic_mailbox::{MailboxMessage, is_cancel};
+use akgentic_mailbox::{MailboxMessage, asks_to_stop, is_cancel};
 
 use crate::engine::Engine;
 use crate::human::notify_human;
@@ -37,7 +37,7 @@ pub(crate) async fn resume_said(
     let turn = Turn::read(message, ctx).await?;
     let said = message.body::<AgentMessage>();
     if let Some(said) = said
-        && said.content.starts_with('/')
+        && (said.content.starts_with('/') || asks_to_stop(&said.content))
         && !turn.has_answer()
         && let Some((_, reply)) = turn.said_to(message.sender.as_ref()).next()
     {
