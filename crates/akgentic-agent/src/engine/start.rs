@@ -48,7 +48,7 @@ impl Engine {
         let mut state = CarriedState::new(AgentState::new(own_backstory.clone()));
         ctx.publish(state.observe());
         let scenario = scenario(config, ctx)?;
-        let build = if scenario.is_some() { None } else { builder(ctx) };
+        let build = if scenario.is_some() { None } else { builder(config, ctx) };
         let desk = ModelDesk::new(config.react(), build.clone());
         let team = Arc::new(TeamHooks { own: setup.management.clone(), ..TeamHooks::default() });
         let observer = observer(&setup, &state, &team, &desk, build.as_ref(), ctx);
@@ -182,11 +182,12 @@ fn scenario(config: &AgentConfig, ctx: &Context) -> Result<Option<LoadScenario>,
     scenario.map(Some).map_err(|error| failed(error.to_string()))
 }
 
-/// How the models of this agent are built; nothing when the system has no models.
-fn builder(ctx: &Context) -> Option<Arc<BuildModel>> {
+/// How the models of this agent are built, each within the limits its configuration has for requests;
+/// nothing when the system has no models.
+fn builder(config: &AgentConfig, ctx: &Context) -> Option<Arc<BuildModel>> {
     let source = Arc::clone(&*ctx.system().capability::<Arc<dyn ModelSource>>()?);
-    let address = ctx.address();
-    Some(Arc::new(move |config: &ModelConfig| Ok(source.model(config, &address)?)))
+    let (http, address) = (config.runtime_cfg.http_client_config.clone(), ctx.address());
+    Some(Arc::new(move |model: &ModelConfig| Ok(source.model_within(model, &http, &address)?)))
 }
 
 /// What tells a front end about the agent's tools, when there is one.

@@ -7,7 +7,7 @@ use akgentic_agent::{
     provide_models,
 };
 use akgentic_core::{ActorAddress, CallError};
-use akgentic_llm::{FunctionModel, Model, ModelConfig, RequestUsage};
+use akgentic_llm::{FunctionModel, HttpClientConfig, Model, ModelConfig, RequestUsage};
 
 use crate::world::{Answers, World, says, text};
 
@@ -73,6 +73,40 @@ async fn an_agent_is_switched_between_the_models_of_its_roster() {
     }
     world.human_says("@Helper", "three").await;
     assert_eq!(said(&world, 3).await, "second", "a refusal changes nothing");
+}
+
+/// Notes within which limits each model is to be reached.
+struct Limited(Arc<Mutex<Vec<(String, HttpClientConfig)>>>);
+
+impl ModelSource for Limited {
+    fn model(&self, config: &ModelConfig, _: &ActorAddress) -> Result<Arc<dyn Model>, String> {
+        Err(format!("nothing was said about limits for {}", config.model))
+    }
+
+    fn model_within(
+        &self,
+        config: &ModelConfig,
+        http: &HttpClientConfig,
+        agent: &ActorAddress,
+    ) -> Result<Arc<dyn Model>, String> {
+        self.0.lock().expect("one holder").push((config.model.clone(), http.clone()));
+        Named.model(config, agent)
+    }
+}
+
+#[tokio::test]
+async fn every_model_of_an_agent_is_reached_within_the_limits_of_its_configuration() {
+    let world = World::new(Answers::default()).await;
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    provide_models(&world.system, Limited(Arc::clone(&asked)));
+    let mut config = config();
+    let http = HttpClientConfig { timeout: 7.0, max_retries: 2, ..HttpClientConfig::default() };
+    config.runtime_cfg.http_client_config = http.clone();
+    config.model_cfg.fallback_models = vec![model("spare")];
+    let helper = world.configured(config).await;
+    helper.ask(SwitchModel { key: "openai:second".to_owned() }).await.expect("switched");
+    let asked = asked.lock().expect("one holder").clone();
+    assert_eq!(asked, ["first", "spare", "second"].map(|name| (name.to_owned(), http.clone())));
 }
 
 #[tokio::test]
