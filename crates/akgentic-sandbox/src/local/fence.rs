@@ -255,7 +255,7 @@ pub(super) fn report(options: &Local, enforcement: &mut Enforcement) {
             "Landlock {version}: new files only in the workspace and a private directory, but any file the user may write can be cut off"
         )),
         _ => Measure::full(format!(
-            "Landlock {version}: writes only in the workspace and a private directory; everything but credential places can be read"
+            "Landlock {version}: writes only in the workspace and a private directory; everything but credential places can be read; modes and times of this user's files elsewhere can be changed"
         )),
     };
     enforcement.network = match options.network {
