@@ -3,7 +3,7 @@
 use std::fmt;
 
 use akgentic_core::coerce::{FieldError, Listed};
-use akgentic_core::wire::{LoadError, MODEL_KEY, Record as _, WireType as _, load_record};
+use akgentic_core::wire::{LeftOut, LoadError, WireType as _, left_out, load_record};
 use akgentic_llm::{ConfigRecord as _, ReactAgentConfig, RunUsageLimits};
 use serde_json::{Map, Value};
 
@@ -15,6 +15,13 @@ use crate::config::AgentConfig;
 pub enum ConfigFault {
     /// A key that means nothing; the path to it.
     UnknownKey(String),
+    /// A card in a list of cards that nothing is known of and that the agent goes without.
+    UnknownCard {
+        /// The path to it.
+        path: String,
+        /// The marker that names it.
+        class: String,
+    },
     /// An old name: what it is called now.
     Deprecated {
         /// The name that was used.
@@ -30,6 +37,9 @@ impl fmt::Display for ConfigFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownKey(path) => write!(f, "{path} is no setting and changes nothing"),
+            Self::UnknownCard { path, class } => {
+                write!(f, "{path} is left out: nothing is registered as {class:?}")
+            }
             Self::Deprecated { name, instead } => {
                 write!(f, "{name} is deprecated; write {instead}")
             }
@@ -66,9 +76,7 @@ impl AgentConfig {
         let mut faults = deprecations(written);
         match load_record::<Self>(written.clone()) {
             Ok(config) => {
-                let mut unknown = Vec::new();
-                unknown_keys(written, &config.to_json(), &mut String::new(), &mut unknown);
-                faults.extend(unknown.into_iter().map(ConfigFault::UnknownKey));
+                faults.extend(passed_over(written));
                 faults.extend(config.check());
             }
             Err(error) => faults.push(ConfigFault::Wrong(error.to_string())),
@@ -93,60 +101,51 @@ fn deprecations(written: &Value) -> Vec<ConfigFault> {
     found
 }
 
-/// Old names that are read all the same.
-const OLD: [&str; 3] = ["usage_limits", "request_limit", "max_attempts"];
-
-/// Keys of `written` that are not in what was read from it.
-fn unknown_keys(written: &Value, read: &Value, path: &mut String, unknown: &mut Vec<String>) {
-    let step = |path: &mut String, name: &str| {
-        let length = path.len();
-        if length > 0 {
-            path.push('.');
-        }
-        path.push_str(name);
-        length
-    };
-    match (written, read) {
-        (Value::Object(written), Value::Object(read)) => {
-            for (key, value) in written {
-                if key == MODEL_KEY || (OLD.contains(&key.as_str()) && path.is_empty()) {
-                    continue;
-                }
-                let back = step(path, key);
-                match read.get(key) {
-                    Some(read) => unknown_keys(value, read, path, unknown),
-                    None if key == "max_attempts" || is_left_out(key) => {}
-                    None => unknown.push(path.clone()),
-                }
-                path.truncate(back);
-            }
-        }
-        (Value::Array(written), Value::Array(read)) if written.len() == read.len() => {
-            for (index, (value, read)) in written.iter().zip(read).enumerate() {
-                let back = step(path, &index.to_string());
-                unknown_keys(value, read, path, unknown);
-                path.truncate(back);
-            }
-        }
-        _ => {}
+/// What is written and has no effect. Old names are read, under their new ones.
+fn passed_over(written: &Value) -> Vec<ConfigFault> {
+    let mut written = written.clone();
+    let old_limits = written.get("usage_limits").is_some();
+    let listed = written.get("model_cfg").is_some_and(Value::is_array);
+    if let (true, Some(fields)) = (listed, written.as_object_mut())
+        && let Some(models) = fields.shift_remove("model_cfg")
+    {
+        // a list of models is read as the roster
+        fields.insert("model_roster".to_owned(), models);
     }
+    rename_old(&mut written);
+    let found = left_out(AgentConfig::PATH, &written).unwrap_or_default();
+    let place = |path: String| {
+        for (renamed, now, was) in [
+            (listed, "model_roster.", "model_cfg."),
+            (old_limits, "run_usage_limits.", "usage_limits."),
+        ] {
+            if let (true, Some(rest)) = (renamed, path.strip_prefix(now)) {
+                return format!("{was}{rest}");
+            }
+        }
+        path
+    };
+    let faults = found.into_iter().filter_map(|found| match found {
+        LeftOut::Key(path) => Some(ConfigFault::UnknownKey(place(path))),
+        LeftOut::Element { path, class } => Some(ConfigFault::UnknownCard { path, class }),
+        _ => None,
+    });
+    faults.collect()
 }
 
-/// Settings that are written only when they say something.
-fn is_left_out(key: &str) -> bool {
-    matches!(
-        key,
-        "model_roster"
-            | "options"
-            | "command_senders"
-            | "cancel"
-            | "cancelled_by"
-            | "tell_cancelled_turns"
-            | "notice_max_lines"
-            | "tell_failed_reads"
-            | "max_hops"
-            | "notify_who_asked"
-    )
+/// Puts new names in the place of the old ones.
+fn rename_old(written: &mut Value) {
+    let rename = |fields: Option<&mut Value>, old: &str, new: &str| {
+        if let Some(fields) = fields.and_then(Value::as_object_mut)
+            && let Some(value) = fields.shift_remove(old)
+        {
+            fields.insert(new.to_owned(), value);
+        }
+    };
+    rename(written.pointer_mut("/usage_limits"), "request_limit", "run_request_limit");
+    rename(Some(written), "usage_limits", "run_usage_limits");
+    let http = written.pointer_mut("/runtime_cfg/http_client_config");
+    rename(http, "max_attempts", "max_retries");
 }
 
 /// What is done to the fields of a configuration before they are read.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
-use akgentic_core::wire::{Dyn, Family, Kind, LoadError, MODEL_KEY, Record, registry};
+use akgentic_core::wire::{Dyn, Family, Kind, LoadError, MODEL_KEY, Record, TypeEntry, registry};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
@@ -190,12 +190,14 @@ pub struct ToolsetError {
 #[non_exhaustive]
 pub enum LoadCardError {
     /// No linked crate knows this kind of card.
-    #[error("no card is registered as {path:?}{}", Hint(*hint))]
+    #[error("no card is registered as {path:?}{}", Hint { missing: *hint, known })]
     UnknownCard {
         /// The marker.
         path: String,
-        /// The crate that has it, as far as this one can tell.
+        /// The crate that has it and is not linked, as far as this one can tell.
         hint: Option<&'static str>,
+        /// The cards there are, in order.
+        known: Vec<&'static str>,
     },
     /// The map names no kind of card.
     #[error("a card names its kind under {MODEL_KEY}, and this map has no such key")]
@@ -208,13 +210,17 @@ pub enum LoadCardError {
     NotAList,
 }
 
-struct Hint(Option<&'static str>);
+struct Hint<'a> {
+    missing: Option<&'static str>,
+    known: &'a [&'static str],
+}
 
-impl fmt::Display for Hint {
+impl fmt::Display for Hint<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(name) => write!(f, "; it comes with the crate {name}, which is not linked"),
-            None => Ok(()),
+        match (self.missing, self.known) {
+            (Some(name), _) => write!(f, "; it comes with the crate {name}, which is not linked"),
+            (None, []) => f.write_str("; there is none at all, so no crate with cards is linked"),
+            (None, known) => write!(f, "; there are {}", known.join(", ")),
         }
     }
 }
@@ -224,8 +230,12 @@ pub fn load_card(value: Value) -> Result<AnyCard, LoadCardError> {
     let Some(marker) = value.get(MODEL_KEY) else { return Err(LoadCardError::Unmarked) };
     let path = marker.as_str().map_or_else(|| marker.to_string(), str::to_owned);
     if registry().get(&path).is_none() {
-        let hint = crate_of_card(&path);
-        return Err(LoadCardError::UnknownCard { path, hint });
+        let known = known_cards();
+        let hint = crate_of_card(&path).filter(|_| {
+            let domain = domain_of_card(&path);
+            !known.iter().any(|card| domain_of_card(card) == domain)
+        });
+        return Err(LoadCardError::UnknownCard { path, hint, known });
     }
     Ok(AnyCard::load(value)?)
 }
@@ -236,6 +246,19 @@ pub fn load_cards(value: Value) -> Result<Vec<AnyCard>, LoadCardError> {
         Value::Array(cards) => cards.into_iter().map(load_card).collect(),
         _ => Err(LoadCardError::NotAList),
     }
+}
+
+/// The paths of all cards of the linked crates.
+fn known_cards() -> Vec<&'static str> {
+    let cards = registry().entries().filter(|entry| entry.kind() == Kind::Card);
+    let mut paths: Vec<&str> = cards.map(TypeEntry::path).collect();
+    paths.sort_unstable();
+    paths
+}
+
+/// The part of a path that says what its card is about.
+fn domain_of_card(path: &str) -> Option<&str> {
+    path.strip_prefix("akgentic.tool.")?.split_once('.').map(|(domain, _)| domain)
 }
 
 /// The crate that has the cards below a path.
@@ -256,7 +279,7 @@ fn crate_of_card(path: &str) -> Option<&'static str> {
         ("model", "akgentic-model"),
         ("mcp", "akgentic-mcp"),
     ];
-    let (domain, _) = path.strip_prefix("akgentic.tool.")?.split_once('.')?;
+    let domain = domain_of_card(path)?;
     CRATES.iter().find(|(name, _)| *name == domain).map(|(_, name)| *name)
 }
 

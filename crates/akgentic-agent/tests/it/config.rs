@@ -34,6 +34,51 @@ fn keys_that_mean_nothing_are_told_with_their_path() {
 }
 
 #[test]
+fn settings_that_say_what_holds_anyway_are_settings() {
+    let written = json!({
+        "model_cfg": {"reasoning_effort": null, "fallback_models": []},
+        "model_roster": [],
+        "runtime_cfg": {"http_client_config": {"total_timeout": null}},
+        "options": {"max_hops": null, "notify_who_asked": false},
+        "tools": [{"__model__": "akgentic.tool.team.team.TeamTool", "only_hireable": false}],
+    });
+    assert_eq!(AgentConfig::check_json(&written), []);
+}
+
+#[test]
+fn settings_in_the_wrong_place_mean_nothing() {
+    let written = json!({
+        "max_hops": 3,
+        "cancel": "step",
+        "model_cfg": [{"model": "a"}, {"model": "b", "temprature": 1}],
+        "usage_limits": {"requests": 1, "request_limit": 2},
+    });
+    let unknown = ["max_hops", "cancel", "model_cfg.1.temprature", "usage_limits.requests"];
+    let told: Vec<ConfigFault> = AgentConfig::check_json(&written);
+    let told: Vec<&ConfigFault> =
+        told.iter().filter(|fault| !matches!(fault, ConfigFault::Deprecated { .. })).collect();
+    let unknown = unknown.map(|path| ConfigFault::UnknownKey(path.to_owned()));
+    assert_eq!(told.len(), unknown.len(), "{told:?}");
+    assert!(unknown.iter().all(|fault| told.contains(&fault)), "{told:?}");
+}
+
+#[test]
+fn cards_the_agent_goes_without_are_told() {
+    let written = json!({"tools": [
+        {"__model__": "akgentic.tool.planning.planning.PlanningTool", "depth": 2},
+        {"__model__": "akgentic.tool.team.team.TeamTool", "hire": false},
+    ]});
+    let class = "akgentic.tool.planning.planning.PlanningTool".to_owned();
+    let told = AgentConfig::check_json(&written);
+    let expected = [
+        ConfigFault::UnknownCard { path: "tools.0".into(), class },
+        ConfigFault::UnknownKey("tools.1.hire".into()),
+    ];
+    assert_eq!(told, expected);
+    assert!(told[0].to_string().starts_with("tools.0 is left out: nothing is registered as"));
+}
+
+#[test]
 fn old_names_are_read_and_told() {
     let written = json!({"usage_limits": {"request_limit": 7}});
     let config: AgentConfig = load_record(written.clone()).expect("loads");
