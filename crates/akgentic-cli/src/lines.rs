@@ -103,7 +103,8 @@ async fn answer(session: &mut Session, line: &[u8]) -> Answer {
             Ok(DispatchOutcome::Failed(failure)) => Answer::failure("command", failure.to_string()),
             Ok(DispatchOutcome::Syntax(error)) => Answer::failure("command", error.to_string()),
             Ok(DispatchOutcome::NotRecognized(word)) => {
-                Answer::failure("unknown_command", format!("there is no command {word:?}"))
+                let word = akgentic::tool::quoted(&word);
+                Answer::failure("unknown_command", format!("there is no command {word}"))
             }
             Err(error) => Answer::tool_error(&error),
         },
