@@ -6,12 +6,41 @@ mod simple_team {
     use std::io::{Read as _, Write as _};
     use std::net::TcpListener;
     use std::path::Path;
-    use std::process::{Command, Output};
+    use std::process::{Command, Output, Stdio};
 
     fn run(arguments: &[&Path]) -> Output {
         let mut program = Command::new(env!("CARGO_BIN_EXE_simple_team"));
         program.args(arguments).env_remove("RUST_LOG");
         program.output().expect("it runs")
+    }
+
+    /// Runs it with these lines as standard input.
+    fn typed(folder: &Path, lines: &[&str]) -> Output {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_simple_team"));
+        program.arg(folder).env_remove("RUST_LOG");
+        program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut running = program.spawn().expect("it runs");
+        let mut input = running.stdin.take().expect("its input");
+        input.write_all(lines.join("\n").as_bytes()).expect("typed");
+        drop(input);
+        running.wait_with_output().expect("it ends")
+    }
+
+    /// What a program that ended well printed.
+    fn printed(output: &Output) -> String {
+        let shown = text(&output.stdout);
+        assert!(output.status.success(), "{shown}{}", text(&output.stderr));
+        shown
+    }
+
+    /// The parts are there in this order.
+    fn in_order(shown: &str, parts: &[&str]) {
+        let mut rest = shown;
+        for part in parts {
+            let at = rest.find(part);
+            let at = at.unwrap_or_else(|| panic!("{part} is missing, or comes too early: {shown}"));
+            rest = rest.get(at + part.len()..).expect("a boundary");
+        }
     }
 
     fn text(bytes: &[u8]) -> String {
@@ -24,22 +53,141 @@ mod simple_team {
         fs::write(dir.path().join("apples.txt"), "red\ngreen\nyellow\nrotten\n").expect("written");
         fs::write(dir.path().join("two words.md"), "# Title\n").expect("written");
         fs::create_dir(dir.path().join("inner")).expect("made");
-        let output = run(&[dir.path()]);
-        let shown = text(&output.stdout);
-        assert!(output.status.success(), "{shown}{}", text(&output.stderr));
+        let shown = printed(&run(&[dir.path()]));
         let report = fs::read_to_string(dir.path().join("team-report.md")).expect("a report");
         for name in ["apples.txt", "two words.md", "inner/", "green"] {
             assert!(report.contains(name), "{name} is missing in {report}");
         }
         assert!(!report.contains("rotten"), "only the first lines are shown");
-        for line in ["@Manager", "hired by @Manager", "workspace_read", "tokens in", "total"] {
-            assert!(shown.contains(line), "{line} is missing in {shown}");
-        }
+        let judged = "# What is in this folder\n\nJudged by the expert: 2 file(s) and 1 folder(s)";
+        assert!(report.starts_with(judged), "{report}");
+        let steps = [
+            "+ @Human (Human) joined\n",
+            "+ @Manager (Manager) joined\n",
+            "+ @Assistant (Assistant) joined, hired by @Manager\n",
+            "+ @Expert (Expert) joined, hired by @Manager\n",
+            "@Human → @Manager [request]\n",
+            "@Manager → @Assistant [request]\n",
+            "@Assistant calls workspace_read",
+            "@Assistant calls workspace_write",
+            "@Assistant → @Expert [request]\n",
+            "@Expert calls workspace_edit",
+            "@Expert → @Assistant [response]\n",
+            "@Assistant → @Manager [response]\n",
+            "@Manager → @Human [response]\n",
+            "agent ",
+            "@Assistant ",
+            "@Expert ",
+            "@Manager ",
+            "total ",
+        ];
+        in_order(&shown, &steps);
         // A second look replaces its own report and does not report on it.
         fs::write(dir.path().join("pears.txt"), "soft\n").expect("written");
-        assert!(run(&[dir.path()]).status.success());
+        printed(&run(&[dir.path()]));
         let again = fs::read_to_string(dir.path().join("team-report.md")).expect("a report");
         assert!(!again.contains("## team-report.md") && again.contains("pears.txt"), "{again}");
+        assert_eq!(again.matches("Judged by").count(), 1, "{again}");
+    }
+
+    #[test]
+    fn lines_go_to_the_member_they_name_and_to_the_manager() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let lines = [
+            "@Expert what do you think?",
+            "@Nobody are you there?",
+            "@Human hello",
+            "@Expert",
+            "",
+            "look at it",
+            "@Expert and now?",
+            "/unknown command",
+        ];
+        let shown = printed(&typed(dir.path(), &lines));
+        let steps = [
+            "@Human → @Expert [request]\nwhat do you think?\n",
+            "@Expert → @Human [response]\nThere is nothing to judge",
+            "There is no @Nobody to write to; nothing was sent. Members: @Manager, @Assistant, @Expert\n",
+            "There is no @Human to write to; nothing was sent.",
+            "Write behind the name",
+            "@Human → @Manager [request]\nlook at it\n",
+            "@Manager → @Human [response]\n",
+            "@Human → @Expert [request]\nand now?\n",
+            "@Expert → @Human [response]\nMy judgement of the report is this",
+            "@Human → @Manager [request]\n/unknown command\n",
+            "@Manager → @Human [response]\nI know no such command",
+        ];
+        in_order(&shown, &steps);
+        assert_eq!(shown.matches("@Human →").count(), 4, "{shown}");
+    }
+
+    #[test]
+    fn slash_text_is_answered_by_the_program_or_run_by_the_manager() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let lines = [
+            "/help",
+            "/usage",
+            "/team",
+            "/roles",
+            "/hire Expert @Ann",
+            "@Ann what do you think?",
+            "/usage",
+            "/fire @Ann",
+            "@Ann are you there?",
+            "/hire Manager",
+            "/planning",
+            "/task read the folder",
+            "/stop",
+            "/exit",
+            "@Expert this comes too late",
+        ];
+        let shown = printed(&typed(dir.path(), &lines));
+        let steps = [
+            "/hire         /hire_member\n",
+            "  /hire_member role=",
+            "No model was asked so far.\n",
+            "@Human → @Manager [request]\n/team_members\n",
+            "@Assistant (role: Assistant)\n@Expert (role: Expert)\n",
+            "@Human → @Manager [request]\n/team_roles\n",
+            "Assistant: Reads and writes files (Skills: files, reports)\nExpert: Judges",
+            "@Human → @Manager [request]\n/hire_member Expert @Ann\n",
+            "+ @Ann (Expert) joined, hired by @Manager\n",
+            "Hired @Ann (role: Expert)\n",
+            "@Human → @Ann [request]\n",
+            "agent ",
+            " input     output   requests       cost      total\n@Ann ",
+            "total ",
+            "Member @Ann has been fired.\n",
+            "There is no @Ann to write to",
+            "Command 'hire_member' failed: your role may not hire \"Manager\"",
+            "There is no planning yet",
+            "There is no planning yet",
+            "@Human → @Manager [request]\n/stop\n",
+            "There is no run to cancel.",
+        ];
+        in_order(&shown, &steps);
+        assert!(!shown.contains("too late"), "{shown}");
+        assert!(!shown.contains("! "), "nothing fails: {shown}");
+    }
+
+    #[test]
+    fn a_member_that_is_gone_is_told() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let shown = printed(&typed(dir.path(), &["/fire @Assistant", "look at it"]));
+        let steps = [
+            "Member @Assistant has been fired.\n",
+            "! @Manager: not sent:\n- @Assistant: there is no such member",
+            "Nobody answered.\n",
+        ];
+        in_order(&shown, &steps);
+    }
+
+    #[test]
+    fn a_question_of_the_command_line_is_the_only_one() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let shown = printed(&run(&[dir.path(), Path::new("--ask"), Path::new("Is it big?")]));
+        in_order(&shown, &["@Human → @Manager [request]\nIs it big?\n", "@Manager → @Human"]);
+        assert_eq!(shown.matches("@Human →").count(), 1, "{shown}");
     }
 
     #[test]
@@ -111,6 +259,8 @@ mod simple_team {
             asked.contains("You lead a team.") && asked.contains("StructuredOutput"),
             "{asked}"
         );
+        assert!(asked.contains("workspace_read"), "{asked}");
+        assert!(!asked.contains("planning") && !asked.contains("search_"), "{asked}");
     }
 
     #[test]
@@ -166,6 +316,6 @@ mod simple_team {
         assert!(output.status.success(), "{}", text(&output.stdout));
         let records = akgentic::core::log::LogContents::read(&log).expect("a log");
         assert!(records.bad_lines.is_empty());
-        assert_eq!(records.profiles.len(), 2);
+        assert_eq!(records.profiles.len(), 3);
     }
 }

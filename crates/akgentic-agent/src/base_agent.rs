@@ -5,8 +5,11 @@ use std::sync::Arc;
 use akgentic_core::message::CancelMessage;
 use akgentic_core::state::StateSlot;
 use akgentic_core::wire::AnyValue;
-use akgentic_core::{Actor, ActorError, Context, Handle, Handlers, Message, Outcome, agent_type};
+use akgentic_core::{
+    Actor, ActorAddress, ActorError, Context, Handle, Handlers, Message, Outcome, agent_type,
+};
 use akgentic_llm::UsageSummary;
+use akgentic_team::HireMember;
 
 use crate::agent::LlmAgent;
 use crate::config::AgentConfig;
@@ -99,5 +102,19 @@ impl Handle<SwitchModel> for BaseAgent {
         ctx: &mut Context,
     ) -> Result<String, ActorError> {
         Ok(self.0.engine(ctx).await?.switch_model(&request.key)?)
+    }
+}
+
+/// The program that made the team hires for the agent, before or between its turns; the rules are those
+/// of the agent's team card.
+impl Handle<HireMember> for BaseAgent {
+    type Reply = ActorAddress;
+
+    async fn handle(
+        &mut self,
+        request: HireMember,
+        ctx: &mut Context,
+    ) -> Result<ActorAddress, ActorError> {
+        Ok(self.0.engine(ctx).await?.hire(request).await?)
     }
 }

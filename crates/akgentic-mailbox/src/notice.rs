@@ -64,9 +64,7 @@ fn line(notice: &mut String, message: &Message) -> Result<(), MailboxRender> {
     let mail = message.facet::<dyn MailboxMessage>().ok_or(MailboxRender(message.id))?;
     let preview = mail.rendering_preview(message);
     notice.push_str("- ");
-    // All of it at once is quicker than up to the first.
-    let may_break = preview.bytes().fold(false, |odd, byte| odd | !(b' '..0x80).contains(&byte));
-    if may_break && preview.contains(is_line_break) {
+    if may_break(preview.as_bytes()) && preview.contains(is_line_break) {
         // Nothing may look like a line of its own.
         notice.extend(preview.chars().map(|c| if is_line_break(c) { ' ' } else { c }));
     } else {
@@ -83,4 +81,34 @@ fn is_line_break(letter: char) -> bool {
         letter,
         '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}'
     )
+}
+
+/// Whether there may be a line break: without, there is none. All of a text at once is quicker than up
+/// to the first, and most texts have none.
+fn may_break(text: &[u8]) -> bool {
+    let next = text.get(1..).unwrap_or_default();
+    let is_control = |byte: &u8| matches!(byte, 0..b' ');
+    // The ends of U+0085, U+2028 and U+2029.
+    let is_end = |pair: (&u8, &u8)| matches!(pair, (0xc2, 0x85) | (0x80, 0xa8 | 0xa9));
+    let control = text.iter().fold(false, |found, byte| found | is_control(byte));
+    control || text.iter().zip(next).fold(false, |found, pair| found | is_end(pair))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_break_is_overlooked() {
+        for letter in '\0'..=char::MAX {
+            let text = format!("@Ann (request): é{letter}…");
+            let is_break = is_line_break(letter);
+            assert!(may_break(text.as_bytes()) || !is_break, "{letter:?}");
+            if is_break {
+                assert!(may_break(letter.to_string().as_bytes()), "{letter:?} alone");
+            }
+        }
+        assert!(!may_break("@Ann (request): Ünïcödé, words that go on…".as_bytes()));
+        assert!(!may_break(b""));
+    }
 }

@@ -43,63 +43,59 @@ pub fn single_line(text: &str, limit: usize) -> String {
 
 /// Puts a text in one line behind another; `false` when it is empty.
 fn append_line(line: &mut String, text: &str, limit: usize) -> bool {
-    let mut length = 0;
+    let mut room = limit;
     let mut rest = text.trim_start_matches(is_space);
     let is_empty = rest.is_empty();
     while !rest.is_empty() {
-        if length == limit {
+        // Most of most texts can stand in the line as it is.
+        let (plain, after) = rest.split_at(plain_start(rest.as_bytes(), room));
+        let (odd, after) = after.split_at(odd_start(after, room - plain.len()));
+        line.push_str(plain);
+        line.push_str(odd);
+        room -= plain.len() + odd.chars().count();
+        rest = after.trim_start_matches(is_space);
+        if rest.is_empty() {
+            break;
+        }
+        if room == 0 {
             line.push('…');
             break;
         }
-        if length > 0 {
+        if rest.len() < after.len() {
             line.push(' ');
-            length += 1;
+            room -= 1;
         }
-        let word = Word::first(rest, limit - length);
-        line.push_str(word.text);
-        length += word.length;
-        if word.goes_on {
-            line.push('…');
-            break;
-        }
-        rest = after_space(word.after);
     }
     !is_empty
 }
 
-/// A text without the white space at its start, which most often is one blank.
-fn after_space(text: &str) -> &str {
-    match text.as_bytes() {
-        [b' ', next, ..] if next.is_ascii_graphic() => text.get(1..).unwrap_or_default(),
-        _ => text.trim_start_matches(is_space),
-    }
+/// Bytes that are looked at together.
+const BLOCK: usize = 32;
+
+/// How many of the first `most` bytes are letters of ASCII and single blanks between them.
+fn plain_start(text: &[u8], most: usize) -> usize {
+    let next = text.get(1..).unwrap_or_default();
+    let shown = text.get(..most.min(text.len())).unwrap_or(text);
+    let is_plain = |(byte, next): (&u8, &u8)| {
+        byte.is_ascii_graphic() || (*byte == b' ' && next.is_ascii_graphic())
+    };
+    // A whole block at once is quicker than up to the first odd byte.
+    let (blocks, next_blocks) = (shown.as_chunks::<BLOCK>().0, next.as_chunks::<BLOCK>().0);
+    let whole = blocks.iter().zip(next_blocks).take_while(|(block, next)| {
+        block.iter().zip(*next).fold(true, |plain, pair| plain & is_plain(pair))
+    });
+    let start = whole.count() * BLOCK;
+    // What is behind the last byte of a text is no letter.
+    let next = next.iter().chain(&[0]).skip(start);
+    let pairs = shown.iter().skip(start).zip(next);
+    start + pairs.take_while(|(byte, next)| is_plain((byte, next))).count()
 }
 
-/// The first word of a text, or its beginning.
-struct Word<'a> {
-    text: &'a str,
-    /// Its characters.
-    length: usize,
-    after: &'a str,
-    goes_on: bool,
-}
-
-impl<'a> Word<'a> {
-    /// No more than `most` characters of the first word of a text.
-    fn first(text: &'a str, most: usize) -> Self {
-        // Most letters are of one byte; the others are looked at one by one.
-        let is_odd = |byte: &u8| !byte.is_ascii() || is_space(char::from(*byte));
-        let plain = text.bytes().take(most).position(|byte| is_odd(&byte));
-        let plain = plain.unwrap_or_else(|| most.min(text.len()));
-        let mut length = plain;
-        for (at, letter) in text.get(plain..).unwrap_or_default().char_indices() {
-            let is_end = is_space(letter);
-            if is_end || length == most {
-                let (word, after) = text.split_at(plain + at);
-                return Self { text: word, length, after, goes_on: !is_end };
-            }
-            length += 1;
-        }
-        Self { text, length, after: "", goes_on: false }
-    }
+/// Where a word ends that begins with a letter beyond ASCII or a control character, with no more than
+/// `most` characters; what is plain again ends it too.
+fn odd_start(text: &str, most: usize) -> usize {
+    let is_odd = |letter: char| !letter.is_ascii_graphic() && !is_space(letter);
+    let mut letters = text.char_indices();
+    let end = letters.by_ref().take(most).find(|(_, letter)| !is_odd(*letter));
+    end.or_else(|| letters.next()).map_or(text.len(), |(at, _)| at)
 }

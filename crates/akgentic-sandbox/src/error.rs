@@ -92,6 +92,30 @@ pub enum RunError {
     /// A word of the command holds a character no argument can.
     #[error("the command holds a NUL character, so nothing was run; spell it without")]
     Nul,
+    /// More than a system takes.
+    #[error(
+        "the command is too long, so nothing was run: {what}: {size}, at most {most} are possible; put the text into a file and name the file"
+    )]
+    TooLong {
+        /// What there is too much of.
+        what: &'static str,
+        /// How much there is.
+        size: usize,
+        /// What is possible.
+        most: usize,
+    },
+    /// There are more repositories than can be protected.
+    #[error(
+        "the command was not run: the workspace holds {found} entries called .git, and at most {most} can be kept from being changed by a command; delete some with the file tools, the last found is {one:?}"
+    )]
+    Repositories {
+        /// How many there are.
+        found: usize,
+        /// How many there may be.
+        most: usize,
+        /// One of them.
+        one: String,
+    },
     /// The working directory is refused.
     #[error(transparent)]
     Folder(#[from] FolderError),
@@ -131,6 +155,8 @@ impl RunError {
             Self::Command(CommandError::Empty { .. }) => "not_allowed",
             Self::Command(error) => error.code(),
             Self::Nul => "nul_in_command",
+            Self::TooLong { .. } => "command_too_long",
+            Self::Repositories { .. } => "too_many_repositories",
             Self::Folder(FolderError::Escapes(_)) => "cwd_escapes_workspace",
             Self::Folder(FolderError::Missing(_)) => "cwd_missing",
             Self::Folder(FolderError::NotADirectory(_)) => "cwd_not_a_directory",

@@ -12,6 +12,7 @@ mod limits;
 mod local;
 mod output;
 mod place;
+mod private;
 mod process;
 mod records;
 mod registry;

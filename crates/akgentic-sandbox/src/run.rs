@@ -24,6 +24,14 @@ pub const STOPPED: i32 = 130;
 /// Most a time limit can be.
 const TIMEOUT_MAX: Duration = Duration::from_hours(7 * 24);
 
+/// Longest word of a command: what Linux takes, less its end.
+const WORD_MAX: usize = (128 << 10) - 1;
+
+/// Most bytes of all words, and what each counts beyond its length. The system takes twice as much; the
+/// rest is for the environment and for what a backend adds.
+const WORDS_MAX: usize = 1 << 20;
+const WORD_COST: usize = 9;
+
 /// What to run.
 #[derive(Clone)]
 pub struct Run {
@@ -100,8 +108,27 @@ impl Run {
 
     /// Refuses what no system can run.
     pub(crate) fn check(&self) -> Result<(), RunError> {
-        let has_nul = self.command.argv().iter().any(|word| word.contains('\0'));
-        if has_nul { Err(RunError::Nul) } else { Ok(()) }
+        let words = self.command.argv();
+        if words.iter().any(|word| word.contains('\0')) {
+            return Err(RunError::Nul);
+        }
+        let longest = words.iter().map(String::len).max().unwrap_or_default();
+        if longest > WORD_MAX {
+            return Err(RunError::TooLong {
+                what: "bytes of its longest word",
+                size: longest,
+                most: WORD_MAX,
+            });
+        }
+        let all = words.iter().map(|word| word.len() + WORD_COST).sum();
+        if all > WORDS_MAX {
+            return Err(RunError::TooLong {
+                what: "bytes of all its words",
+                size: all,
+                most: WORDS_MAX,
+            });
+        }
+        Ok(())
     }
 }
 

@@ -355,7 +355,11 @@ impl Engine {
 
     /// Hires a member of this role below the agent, through the command of the team card.
     pub async fn hire_member(&self, role: &str) -> Result<ActorAddress, CommandError> {
-        let hire = HireMember { role: role.to_owned(), name: None };
+        self.hire(HireMember { role: role.to_owned(), name: None }).await
+    }
+
+    /// Hires a member below the agent, with a name of the caller's choice if it gives one.
+    pub async fn hire(&self, hire: HireMember) -> Result<ActorAddress, CommandError> {
         Ok(self.tools.commands().call(hire).await?.0)
     }
 

@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use akgentic_agent::Intent;
-use akgentic_core::message::{StartMessage, WarningMessage};
+use akgentic_core::message::{ReceivedMessage, StartMessage, WarningMessage};
 use akgentic_core::prelude::*;
+use akgentic_team::HireMember;
 use serde_json::json;
 
 use crate::world::{Answers, World, prompts, says, silence};
@@ -46,6 +47,33 @@ async fn a_role_as_recipient_hires_below_the_sender() {
     assert_eq!(start.parent.as_ref(), Some(lead.address()));
     let name = hired.sender.as_ref().expect("a sender").name();
     assert!(name.strip_prefix("@Dev").is_some_and(|number| number.len() == 3), "{name}");
+}
+
+#[tokio::test]
+async fn a_program_hires_below_an_agent_without_a_turn() {
+    let answers = Answers::default()
+        .role("Lead", |_, _| panic!("the model is not asked"))
+        .role("Dev", |_, _| silence());
+    let world = World::new(answers).await;
+    let lead = world.agent("@Lead", "Lead").await;
+    let hire = |role: &str, name: &str| {
+        lead.ask(HireMember { role: role.to_owned(), name: Some(name.to_owned()) })
+    };
+    let ann = hire("Dev", "@Ann").await.expect("hired");
+    assert_eq!((ann.name(), ann.role()), ("@Ann", "Dev"));
+    let error = hire("Dev", "@Ann").await.expect_err("the name is taken").to_string();
+    assert!(error.contains("@Ann"), "{error}");
+    let error = hire("Cook", "@Bo").await.expect_err("there is no such role").to_string();
+    assert!(error.contains("Cook"), "{error}");
+    world.team.get_team().await.expect("drained");
+    let all = world.records.all();
+    let parents: Vec<_> = all
+        .iter()
+        .filter(|record| record.sender.as_ref() == Some(&ann))
+        .filter_map(|record| record.body::<StartMessage>()?.parent.clone())
+        .collect();
+    assert_eq!(parents, [lead.address().clone()]);
+    assert!(!all.iter().any(|record| record.body::<ReceivedMessage>().is_some()));
 }
 
 #[tokio::test]

@@ -42,6 +42,7 @@ fn odd_text() -> impl Strategy<Value = String> {
         Just("/stop\u{200b}".to_owned()),
         "[ \t\n\r\u{1c}-\u{1f}\u{85}\u{a0}\u{2028}\u{3000}]{1,3}",
         "\\PC{0,6}",
+        "[a-z]{1,9}( [a-z]{1,9}){0,12} ?",
         any::<String>(),
     ];
     prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
@@ -55,7 +56,7 @@ proptest! {
     }
 
     #[test]
-    fn a_line_is_the_words_of_a_text_cut_by_characters(text in odd_text(), limit in 0_usize..40) {
+    fn a_line_is_the_words_of_a_text_cut_by_characters(text in odd_text(), limit in 0_usize..160) {
         let whole = words(&text).join(" ");
         let cut: String = whole.chars().take(limit).collect();
         let wanted = if whole.chars().count() > limit { cut + "…" } else { cut };

@@ -13,6 +13,9 @@ pub const WORKSPACE: &str = "/workspace";
 /// Where programs are looked for inside.
 pub const PATH: &str = "/usr/bin:/bin:/usr/local/bin";
 
+/// Most words of the whole command line that bwrap takes.
+pub(super) const ARGUMENTS_MAX: usize = 9000;
+
 /// Descriptors that bwrap inherits.
 pub(super) const SECCOMP_FD: usize = crate::process::launch::FIRST_FD;
 pub(super) const ROOT_FD: usize = SECCOMP_FD + 1;

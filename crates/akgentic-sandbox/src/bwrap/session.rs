@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use futures_util::future::BoxFuture;
-use tempfile::TempDir;
 
 use super::plan::{self, Plan, WORKSPACE};
 use super::survey::{Survey, planted, remove_empty, survey};
@@ -23,6 +22,7 @@ use crate::error::{BackendError, RunError};
 use crate::folder::{FolderError, RelFolder, Root};
 use crate::limits::Limit;
 use crate::local::Network;
+use crate::private::Private;
 use crate::process::cgroup::{self, Group};
 use crate::process::launch::{Frame, Launched, Launcher, Open, line};
 use crate::process::spare::{Ready, Spare, launch};
@@ -32,11 +32,14 @@ use crate::run::{Ended, Outcome, Run};
 /// A name whose folder is put in the way of a repository that is not there.
 const REPOSITORY: &str = ".git";
 
+/// Most repositories that are made read-only: each is a mount, and bwrap takes so many arguments.
+const REPOSITORIES_MAX: usize = 1000;
+
 /// A workspace behind bwrap.
 pub(super) struct BwrapSession {
     options: Bwrap,
     root: Root,
-    private: Arc<TempDir>,
+    private: Arc<Private>,
     parts: Vec<Part>,
     filter: Option<PathBuf>,
     inside_limits: Vec<Limit>,
@@ -51,7 +54,7 @@ struct Own {
     status: RunFile,
     group: Option<Arc<Group>>,
     /// Where the files lie; last of all.
-    _private: Arc<TempDir>,
+    _private: Arc<Private>,
 }
 
 impl BwrapSession {
@@ -74,7 +77,7 @@ impl BwrapSession {
             reason: error.to_string(),
         })?;
         let prepared = || -> io::Result<_> {
-            let private = tempfile::Builder::new().prefix("akgentic-bwrap-").tempdir()?;
+            let private = Private::new("akgentic-bwrap-")?;
             fs::create_dir(private.path().join("empty"))?;
             let parts = view::system(&options.visible, private.path())?;
             let filter = match seccomp::filter() {
@@ -115,6 +118,15 @@ impl BwrapSession {
                 self.root.path().display()
             )));
         }
+        let found = before.repositories.len() + before.linked.len();
+        if found > REPOSITORIES_MAX {
+            let one = before.repositories.iter().chain(&before.linked).next_back();
+            return Err(RunError::Repositories {
+                found,
+                most: REPOSITORIES_MAX,
+                one: one.map(|path| path.display().to_string()).unwrap_or_default(),
+            });
+        }
         let own = |path: &PathBuf| (path.clone(), self.root.path().join(path));
         let mut read_only: Vec<_> = before.repositories.iter().map(own).collect();
         let top = Path::new(REPOSITORY);
@@ -150,8 +162,16 @@ impl BwrapSession {
         let before = self.survey().await?;
         let (read_only, masked) = self.read_only(&before)?;
         let mask = Mask(masked.then_some(&self.root));
-        let line =
-            line(&plan::arguments(&self.plan(&read_only), folder.as_str(), run.command.argv()));
+        let words = plan::arguments(&self.plan(&read_only), folder.as_str(), run.command.argv());
+        if words.len() > plan::ARGUMENTS_MAX {
+            let own = words.len() - run.command.argv().len();
+            return Err(RunError::TooLong {
+                what: "words",
+                size: run.command.argv().len(),
+                most: plan::ARGUMENTS_MAX.saturating_sub(own),
+            });
+        }
+        let line = line(&words);
         let at_once = !cgroup::joining_holds_others();
         let (launched, own) =
             launch(&self.spare, || self.ready(), |ready| ready.run(&line), at_once).await?;
@@ -170,7 +190,7 @@ impl BwrapSession {
                 return Err(RunError::Launch(said.trim_end().to_owned()));
             }
         }
-        let after = self.survey().await?;
+        let (notices, before) = self.planted(before).await?;
         let mut enforcement = self.enforcement.clone();
         self.judge(&mut enforcement, &before, ending.gone);
         Ok(Outcome {
@@ -179,7 +199,7 @@ impl BwrapSession {
             stdout: ending.stdout,
             stderr: ending.stderr,
             enforcement,
-            notices: planted(&before, &after),
+            notices,
             duration: started.elapsed(),
         })
     }
@@ -235,6 +255,13 @@ impl BwrapSession {
             read_only,
             limits: &self.inside_limits,
         }
+    }
+
+    /// What the run planted; gives back what was there before it.
+    async fn planted(&self, before: Survey) -> Result<(Vec<String>, Survey), RunError> {
+        let root = self.root.clone();
+        let walk = tokio::task::spawn_blocking(move || (planted(&before, &survey(&root)), before));
+        walk.await.map_err(|error| RunError::Launch(error.to_string()))
     }
 
     async fn survey(&self) -> Result<Survey, RunError> {

@@ -1,5 +1,6 @@
 //! A walk through the workspace: repositories before a run, what was planted after it.
 
+use std::collections::HashSet;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -138,31 +139,46 @@ fn as_path(bytes: &[u8]) -> &Path {
 /// What a run planted, told to whoever uses the workspace next.
 pub(super) fn planted(before: &Survey, after: &Survey) -> Vec<String> {
     let mut notices = Vec::new();
-    let mut tell = |text: String| notices.push(text);
+    let mut more = 0;
+    let mut tell = |text: &dyn Fn() -> String| {
+        if notices.len() < TOLD_MAX {
+            notices.push(text());
+        } else {
+            more += 1;
+        }
+    };
+    let known: HashSet<_> = before.repositories.iter().chain(&before.linked).collect();
     for path in after.repositories.iter().chain(&after.linked) {
-        if !before.repositories.contains(path) && !before.linked.contains(path) {
-            tell(format!(
-                "a repository was made at {}: do not run git there on the host before its settings and hooks were looked at",
-                path.display()
-            ));
+        if !known.contains(path) {
+            tell(&|| {
+                format!(
+                    "a repository was made at {}: do not run git there on the host before its settings and hooks were looked at",
+                    shown(path)
+                )
+            });
         }
     }
+    let known: HashSet<_> = before.special.iter().map(|(path, _)| path).collect();
     for (path, kind) in &after.special {
-        if !before.special.iter().any(|(known, _)| known == path) {
-            tell(format!("{} is a {kind}: opening it can block", path.display()));
+        if !known.contains(path) {
+            tell(&|| format!("{} is a {kind}: opening it can block", shown(path)));
         }
     }
+    let known: HashSet<_> = before.outward.iter().collect();
     for path in &after.outward {
-        if !before.outward.contains(path) {
-            tell(format!("{} is a link that leads out of the workspace", path.display()));
+        if !known.contains(path) {
+            tell(&|| format!("{} is a link that leads out of the workspace", shown(path)));
         }
     }
-    if notices.len() > TOLD_MAX {
-        let more = notices.len() - TOLD_MAX;
-        notices.truncate(TOLD_MAX);
+    if more > 0 {
         notices.push(format!("… and {more} more of this kind"));
     }
     notices
+}
+
+/// A path in one line, whatever its names hold.
+fn shown(path: &Path) -> String {
+    path.display().to_string().replace(char::is_control, "\u{fffd}")
 }
 
 /// Removes an empty folder of this name that a mount left behind.
@@ -200,5 +216,20 @@ mod tests {
         assert_eq!(planted(&found, &found), Vec::<String>::new());
         let told = planted(&Survey::default(), &found);
         assert_eq!(told.len(), 4);
+    }
+
+    /// A quadratic comparison would take minutes.
+    #[test]
+    fn a_hundred_thousand_links_are_compared_in_no_time() {
+        let outward: Vec<_> =
+            (0..100_000).map(|n| PathBuf::from(format!("l/{n}\nforged"))).collect();
+        let before = Survey { outward, ..Survey::default() };
+        let started = std::time::Instant::now();
+        assert_eq!(planted(&before, &before), Vec::<String>::new());
+        let told = planted(&Survey::default(), &before);
+        assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
+        assert_eq!(told.len(), TOLD_MAX + 1);
+        assert_eq!(told.last().map(String::as_str), Some("… and 99980 more of this kind"));
+        assert!(told.iter().all(|line| !line.contains('\n')), "{told:?}");
     }
 }

@@ -2,16 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs;
 use std::future::Future;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use futures_util::future::BoxFuture;
-use tempfile::TempDir;
 
 #[cfg(not(target_os = "linux"))]
 use super::Fence;
@@ -22,6 +20,7 @@ use crate::command::AllowedCommand;
 use crate::enforcement::{Enforcement, Level, Measure};
 use crate::error::{BackendError, RunError};
 use crate::folder::{Folder, FolderError, RelFolder, Root};
+use crate::private::{Private, RunHome};
 #[cfg(target_os = "linux")]
 use crate::process::cgroup;
 use crate::process::launch::{Frame, Launched, Launcher, line};
@@ -39,7 +38,7 @@ pub(crate) struct LocalSession {
     options: Local,
     root: Root,
     /// Home and temporary directory of each run lie here.
-    private: Arc<TempDir>,
+    private: Arc<Private>,
     env: BTreeMap<String, OsString>,
     /// What the command is handed to, before its own words.
     prefix: Vec<OsString>,
@@ -56,9 +55,8 @@ struct Own {
     group: Option<Arc<cgroup::Group>>,
     mark: String,
     leader: i32,
+    /// Last of all.
     _home: RunHome,
-    /// Where it lies; last of all.
-    _private: Arc<TempDir>,
 }
 
 impl LocalSession {
@@ -73,7 +71,7 @@ impl LocalSession {
             path: directory.display().to_string(),
             reason: error.to_string(),
         })?;
-        let private = tempfile::Builder::new().prefix("akgentic-local-").tempdir();
+        let private = Private::new("akgentic-local-");
         let private = private.map_err(|error| BackendError::system("no private folder", &error))?;
         let mut enforcement = Enforcement::nothing("local");
         enforcement.repositories =
@@ -151,6 +149,8 @@ impl LocalSession {
         let words = run.command.argv().iter().map(OsString::from);
         let line = line(&self.prefix.iter().cloned().chain(words).collect::<Vec<_>>());
         let started = Instant::now();
+        // The home of this run may be there already, and a command before it may have closed the way.
+        self.private.regain()?;
         #[cfg(target_os = "linux")]
         let at_once = !cgroup::joining_holds_others();
         #[cfg(not(target_os = "linux"))]
@@ -170,7 +170,9 @@ impl LocalSession {
         };
         let Launched { child, parent, .. } = launched;
         let ending = supervise(child, &tree, &run, self.options.limits.grace).await?;
-        drop((parent, own));
+        drop(parent);
+        // What is in its home may take a while.
+        let _panicked = tokio::task::spawn_blocking(move || drop(own)).await.is_err();
         if at_root && !at_once {
             self.spare.make(self.ready(folder));
         }
@@ -212,7 +214,7 @@ impl LocalSession {
                 group: group.clone(),
                 ..Frame::default()
             };
-            let home = RunHome::new(home)?;
+            let home = RunHome::new(private, &number.to_string())?;
             let launcher = Launcher::start(frame, confine?).await?;
             let own = Own {
                 leader: launcher.id(),
@@ -220,7 +222,6 @@ impl LocalSession {
                 #[cfg(target_os = "linux")]
                 group,
                 _home: home,
-                _private: private,
             };
             drop(folder);
             Ok(Ready { launcher, rest: own })
@@ -299,26 +300,5 @@ impl<'a> Alone<'a> {
 impl Drop for Alone<'_> {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Release);
-    }
-}
-
-/// Home and temporary directory of one run, gone with it.
-struct RunHome(PathBuf);
-
-impl RunHome {
-    fn new(path: PathBuf) -> io::Result<Self> {
-        let home = Self(path);
-        fs::create_dir(&home.0)?;
-        fs::create_dir(home.0.join("home"))?;
-        fs::create_dir(home.0.join("tmp"))?;
-        Ok(home)
-    }
-}
-
-impl Drop for RunHome {
-    fn drop(&mut self) {
-        if let Err(error) = fs::remove_dir_all(&self.0) {
-            tracing::warn!(%error, path = %self.0.display(), "private folder of a run is left");
-        }
     }
 }

@@ -14,6 +14,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::oneshot;
@@ -180,6 +181,7 @@ pub(crate) struct Parent {
 /// A shell that waits for its line; killed when dropped.
 pub(crate) struct Launcher {
     child: Child,
+    id: i32,
     line: ChildStdin,
     parent: Parent,
 }
@@ -215,15 +217,16 @@ impl Launcher {
         let panicked = |_| io::Error::other("the starting thread panicked");
         let (mut child, script): (Child, _) =
             child.await.map_err(panicked).and_then(|started| started)?;
-        let missing = || io::Error::other("the launcher has no standard input");
+        let missing = || io::Error::other("the launcher has no number or no standard input");
+        let id = child.id().and_then(|pid| i32::try_from(pid).ok()).ok_or_else(missing)?;
         let mut line = child.stdin.take().ok_or_else(missing)?;
         hand(&mut line, &script).await?;
-        Ok(Self { child, line, parent })
+        Ok(Self { child, id, line, parent })
     }
 
     /// Its number; the program will have the same.
     pub(crate) fn id(&self) -> i32 {
-        self.child.id().and_then(|pid| i32::try_from(pid).ok()).unwrap_or(-1)
+        self.id
     }
 
     /// Ends it before it becomes anything.
@@ -234,6 +237,12 @@ impl Launcher {
 
     /// Lets it read this, and nothing after it.
     pub(crate) async fn run(mut self, line: &[u8]) -> io::Result<Launched> {
+        if self.child.id().is_some()
+            && let Some(pid) = Pid::from_raw(self.id)
+        {
+            // Somebody may have frozen it while it waited.
+            let _gone = kill_process(pid, Signal::CONT).is_err();
+        }
         let took_it = hand(&mut self.line, line).await?;
         Ok(Launched { child: self.child, parent: self.parent, took_it })
     }

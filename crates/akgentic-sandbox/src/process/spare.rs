@@ -5,6 +5,7 @@ use std::io;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use tokio::runtime::{Handle, Id};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
@@ -13,10 +14,15 @@ use super::launch::{Launched, Launcher};
 /// How long one is kept that nobody asks for.
 const KEPT: Duration = Duration::from_secs(30);
 
+/// How long one is awaited that is being made.
+const MADE: Duration = Duration::from_secs(10);
+
 /// At most one of them, made by a task that ends with this.
 pub(crate) struct Spare<T>(Mutex<Option<Waiting<T>>>);
 
 struct Waiting<T> {
+    /// Where it was made. Another runtime does not drive that one, and may outlive it.
+    runtime: Id,
     asks: oneshot::Sender<oneshot::Sender<T>>,
     /// It owns the spare, so that the spare ends with the runtime it belongs to.
     _maker: JoinSet<()>,
@@ -32,6 +38,7 @@ impl<T: Send + 'static> Spare<T> {
     /// Makes one in the background, in place of one that is there.
     pub(crate) fn make(&self, making: impl Future<Output = io::Result<T>> + Send + 'static) {
         let (asks, asked) = oneshot::channel::<oneshot::Sender<T>>();
+        let runtime = Handle::current().id();
         let mut maker = JoinSet::new();
         maker.spawn(async move {
             let made = match making.await {
@@ -46,15 +53,18 @@ impl<T: Send + 'static> Spare<T> {
                 let _gone = taker.send(made).is_err();
             }
         });
-        self.put(Some(Waiting { asks, _maker: maker }));
+        self.put(Some(Waiting { runtime, asks, _maker: maker }));
     }
 
-    /// The one that is there, or is about to be.
+    /// The one that is there, or is about to be; nothing when it was made in another runtime.
     pub(crate) async fn take(&self) -> Option<T> {
         let waiting = self.put(None)?;
+        if waiting.runtime != Handle::current().id() {
+            return None;
+        }
         let (give, given) = oneshot::channel();
         waiting.asks.send(give).ok()?;
-        given.await.ok()
+        tokio::time::timeout(MADE, given).await.ok()?.ok()
     }
 
     fn put(&self, new: Option<Waiting<T>>) -> Option<Waiting<T>> {
@@ -93,8 +103,10 @@ where
 {
     let mut running = None;
     if let Some(spared) = spare.take().await {
-        let launched = run(spared).await?;
-        running = launched.0.took_it.then_some(launched);
+        match run(spared).await {
+            Ok(launched) => running = launched.0.took_it.then_some(launched),
+            Err(error) => tracing::debug!(%error, "the launcher that was ready was of no use"),
+        }
     }
     let running = match running {
         Some(running) => running,
@@ -138,6 +150,25 @@ mod tests {
         assert!(gone.await.is_err());
     }
 
+    /// A runtime that nobody drives would never hand it over.
+    #[test]
+    fn one_of_another_runtime_is_left_alone() {
+        let runtime = || {
+            let mut builder = tokio::runtime::Builder::new_current_thread();
+            builder.enable_all().build().expect("a runtime")
+        };
+        let (first, second) = (runtime(), runtime());
+        let spare = Spare::default();
+        first.block_on(async {
+            spare.make(async { Ok(1) });
+            tokio::task::yield_now().await;
+        });
+        assert_eq!(second.block_on(spare.take()), None);
+        second.block_on(async { spare.make(async { Ok(2) }) });
+        drop(first);
+        assert_eq!(second.block_on(spare.take()), Some(2));
+    }
+
     /// A shell that adds up who was started.
     async fn ready(number: u32) -> io::Result<Ready<u32>> {
         let env = vec![("PATH".into(), "/usr/bin:/bin".into())];
@@ -164,5 +195,10 @@ mod tests {
         ended.launcher.end().await;
         spare.make(async { Ok(ended) });
         assert_eq!(run().await, 3, "a new one, since number 2 has ended");
+        let frozen = spare.take().await.expect("another is there");
+        let pid = rustix::process::Pid::from_raw(frozen.launcher.id()).expect("a number");
+        rustix::process::kill_process(pid, rustix::process::Signal::STOP).expect("frozen");
+        spare.make(async { Ok(frozen) });
+        assert_eq!(run().await, 4, "it goes on");
     }
 }

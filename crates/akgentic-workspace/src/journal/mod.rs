@@ -27,7 +27,7 @@ pub use text::Identity;
 use crate::admission::RelPath;
 use crate::root::Root;
 use queue::{Entry, Queue};
-use repository::Ledger;
+use repository::{Ledger, may_hold};
 use scan::Scanner;
 
 /// Failures in a row after which the journal is off for a while.
@@ -381,12 +381,15 @@ impl Writer {
         let changes: Vec<_> = record
             .changes
             .iter()
-            .filter(|(_, content)| content.as_ref().is_none_or(fits))
+            .filter(|(path, content)| content.as_ref().is_none_or(fits) && may_hold(path))
             .cloned()
             .collect();
         if changes.len() < record.changes.len() {
             self.with_report(|report| report.lost += 1);
-            tracing::warn!(most, "a file above the size limit was not recorded");
+            tracing::warn!(
+                most,
+                "a file above the size limit, or named as git's own, was not recorded"
+            );
         }
         self.commit(&changes, &record.author, &message)
     }

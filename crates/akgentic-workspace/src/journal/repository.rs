@@ -206,22 +206,32 @@ impl Ledger {
             };
         };
         let id = self.repository.blob(&content.bytes)?;
-        let entry = IndexEntry {
-            ctime: IndexTime::new(0, 0),
-            mtime: IndexTime::new(0, 0),
-            dev: 0,
-            ino: 0,
-            mode: content.kind.mode(),
-            uid: 0,
-            gid: 0,
-            file_size: 0,
-            id,
-            flags: 0,
-            flags_extended: 0,
-            path: path.as_path().as_os_str().as_bytes().to_vec(),
-        };
-        self.index.add(&entry).map_err(Into::into)
+        self.index.add(&entry(path, content.kind, id)).map_err(Into::into)
     }
+}
+
+fn entry(path: &RelPath, kind: ContentKind, id: Oid) -> IndexEntry {
+    IndexEntry {
+        ctime: IndexTime::new(0, 0),
+        mtime: IndexTime::new(0, 0),
+        dev: 0,
+        ino: 0,
+        mode: kind.mode(),
+        uid: 0,
+        gid: 0,
+        file_size: 0,
+        id,
+        flags: 0,
+        flags_extended: 0,
+        path: path.as_path().as_os_str().as_bytes().to_vec(),
+    }
+}
+
+/// Whether a commit may hold this path: git refuses names that mean its own directory somewhere.
+pub(crate) fn may_hold(path: &RelPath) -> bool {
+    let no_object = Oid::from_bytes(&[1; 20]);
+    let tried = no_object.and_then(|id| Index::new()?.add(&entry(path, ContentKind::File, id)));
+    !tried.is_err_and(|error| error.class() == ErrorClass::Index)
 }
 
 fn is_lock(error: &JournalError) -> bool {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::ignores::{self, Rules};
-use super::repository::{Content, ContentKind, JournalError, Ledger, Recorded};
+use super::repository::{Content, ContentKind, JournalError, Ledger, Recorded, may_hold};
 use crate::admission::RelPath;
 use crate::root::{Directory, Kind, Root, Status};
 use crate::staging::is_staging_name;
@@ -40,6 +40,8 @@ pub struct Skipped {
     pub large: usize,
     /// Names that could not be read.
     pub unreadable: usize,
+    /// Names that git keeps for itself, such as `git~1`: no commit may hold them.
+    pub reserved: usize,
     /// Whether the tree has more names than one look visits.
     pub cut: bool,
 }
@@ -74,7 +76,7 @@ struct Look<'a> {
 impl Scanner {
     /// Whether a change to this path would be discovered.
     pub(crate) fn is_discoverable(&self, ledger: &Ledger, path: &RelPath) -> bool {
-        ledger.get(path).is_some() || !self.rules.is_ignored(path.as_path())
+        ledger.get(path).is_some() || !self.rules.is_ignored(path.as_path()) && may_hold(path)
     }
 
     /// What differs from what is recorded; of a path in `before`, that state counts.
@@ -109,9 +111,7 @@ impl Scanner {
         for (path, content) in before {
             look.known.remove(&path);
             let recorded = content.as_ref().map(Content::recorded).transpose()?;
-            let discoverable =
-                ledger.get(&path).is_some() || !self.rules.is_ignored(path.as_path());
-            if recorded != ledger.get(&path) && discoverable {
+            if recorded != ledger.get(&path) && self.is_discoverable(ledger, &path) {
                 look.changes.push((path, content));
             }
         }
@@ -222,6 +222,10 @@ impl Look<'_> {
         }
         if status.size > self.limits.file_bytes {
             self.skipped.large += 1;
+            return Ok(());
+        }
+        if recorded.is_none() && !may_hold(&path) {
+            self.skipped.reserved += 1;
             return Ok(());
         }
         let Some(content) = read(parent, name, status) else {

@@ -179,6 +179,31 @@ fn field_a19_large_files_and_nested_repositories_are_passed_over() {
     assert_eq!(tree.journal().lost, 1);
 }
 
+/// Names that git keeps for itself, in one spelling or another; no commit may hold them.
+#[test]
+fn a_name_that_no_commit_may_hold_keeps_nothing_else_out() {
+    let place = Place::new();
+    place.put("a", "1\n");
+    for name in ["git~1", ".GIT/config", "b/.git.", "b/.git /x", ".git::$INDEX_ALLOCATION"] {
+        place.put(name, "x\n");
+    }
+    let tree = place.tree(ScanLimits::default());
+    assert_eq!(place.git(&["ls-tree", "-r", "--name-only", "HEAD"]), ".gitignore\na\n");
+    assert_eq!(tree.journal().skipped.reserved, 5);
+    for round in 0..8 {
+        for path in ["c/git~1", "c/.git/x", "c/Git~1/x", "b/a"] {
+            tree.write("a", path, &format!("{round}\n")).expect("a write");
+        }
+        assert!(tree.settle_journal(PATIENCE));
+    }
+    let report = tree.journal();
+    assert_eq!(report.state, JournalState::On);
+    assert_eq!(report.lost, 24, "each is counted");
+    assert_eq!(place.git(&["cat-file", "blob", "HEAD:b/a"]), "7\n");
+    assert_eq!(place.git(&["ls-tree", "-r", "--name-only", "HEAD"]), ".gitignore\na\nb/a\n");
+    place.git(&["fsck", "--strict"]);
+}
+
 #[test]
 fn ten_agents_keep_their_commits_and_their_order() {
     const WRITES: usize = 20;

@@ -340,3 +340,28 @@ async fn node_and_npm_start() {
         assert_eq!(code, 0, "{program}: {out} {err}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_too_long_and_too_many_repositories_are_told() {
+    let Some(stage) = Stage::bwrap().await else { return };
+    let most = "x".repeat((128 << 10) - 1);
+    let script = ["sh", "-c", "echo ${#1}", "sh", &most];
+    assert_eq!(said(&stage.run(command(&script)).await).0, "131071\n");
+    let words = vec!["x"; 8800];
+    let many: Vec<&str> = ["sh", "-c", "echo $#"].into_iter().chain(words).collect();
+    assert_eq!(said(&stage.run(command(&many)).await).0, "8799\n");
+    let more = format!("{most}x");
+    for argv in [vec!["echo", &more], vec!["echo"; 200_000], vec!["echo"; 9000]] {
+        let error = stage.session.run(command(&argv)).await.expect_err("too long");
+        assert_eq!(error.code(), "command_too_long");
+        assert!(error.to_string().contains("into a file"), "{error}");
+    }
+    for number in 0..1001 {
+        fs::create_dir_all(stage.root().join(format!("g/{number}/.git"))).expect("folders");
+    }
+    let error = stage.session.run(command(&["true"])).await.expect_err("too many");
+    assert_eq!(error.code(), "too_many_repositories");
+    assert!(error.to_string().contains("1001") && error.to_string().contains("g/"), "{error}");
+    fs::remove_dir_all(stage.root().join("g")).expect("removed");
+    assert_eq!(said(&stage.run(command(&["true"])).await).2, 0);
+}

@@ -283,3 +283,30 @@ async fn the_folder_is_the_one_that_was_opened() {
     let refused = stage.session.run(command(&["ls"]).in_folder("a/file")).await;
     assert_eq!(refused.expect_err("refused").code(), "cwd_not_a_directory");
 }
+
+/// A command that closes its private folders to their owner, or digs deep, spoils nothing later.
+#[tokio::test(flavor = "multi_thread")]
+async fn private_folders_are_gone_whatever_a_command_made_of_them() {
+    let stage = Stage::local().await;
+    let deep = "import os\nfor _ in range(1500): os.mkdir('d'); os.chdir('d')";
+    let script = format!(
+        "mkdir -p $TMPDIR/a/b && touch $TMPDIR/a/b/c && cd $TMPDIR && echo $TMPDIR && \
+         python3 -c \"{deep}\" && chmod 0 $TMPDIR/a/b $TMPDIR/a && chmod 0 $TMPDIR/../.. $TMPDIR"
+    );
+    let (out, _, _) = said(&stage.bash(&script).await);
+    let home = std::path::Path::new(out.trim()).parent().expect("a home").to_owned();
+    assert!(out.starts_with('/') && !home.exists(), "{}", home.display());
+    for _ in 0..3 {
+        let next = stage.bash("echo x >$TMPDIR/x && chmod 0 $TMPDIR/../.. && echo done").await;
+        assert_eq!(said(&next), ("done\n".to_owned(), String::new(), 0));
+    }
+    drop(stage);
+    let private = home.parent().expect("a folder");
+    for _ in 0..100 {
+        if !private.exists() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("{} is left", private.display());
+}
