@@ -1,29 +1,37 @@
-//! Running one tool.
+//! Running one tool or command.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use akgentic::tool::Part;
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
 use crate::cards;
 use crate::output::print;
-use crate::session::Session;
+use crate::session::{Session, dispatch};
 
-/// Runs the tool and prints what it gives: texts as they stand, media as one JSON line each.
+/// Runs the tool, or the command when `tool` begins with a slash, and prints what it gives: texts as they stand, media as one JSON line each.
 pub(crate) async fn run(
     path: &Path,
     tool: &str,
     arguments: Option<&str>,
 ) -> anyhow::Result<ExitCode> {
+    let is_command = tool.starts_with('/');
     let arguments: Value = match arguments {
+        Some(_) if is_command => {
+            bail!("a command is written in one with what it is given, such as '/name first second'")
+        }
         Some(text) => serde_json::from_str(text).context("the arguments are no JSON")?,
         None => json!({}),
     };
-    let mut session = Session::start(cards::load(path)?)?;
+    let mut session = Session::start(cards::load(path)?.told())?;
     let host = session.host("@host").await?;
-    let answer = host.call(tool, arguments).await;
+    let answer = if is_command {
+        dispatch(&host, tool).await.map_err(|refused| refused.message)
+    } else {
+        host.call(tool, arguments).await.map_err(|error| error.to_string())
+    };
     session.stop().await?;
     match answer {
         Ok(content) => {

@@ -3,14 +3,15 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use akgentic::tool::{Content, DispatchOutcome, ToolError};
+use akgentic::tool::{Content, ToolError};
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
+use serde_json::error::Category;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 use crate::cards;
-use crate::session::Session;
+use crate::session::{Session, dispatch};
 
 /// Longest line that is read; a longer one is answered as no request.
 const MAX_LINE: usize = 16 * 1024 * 1024;
@@ -53,7 +54,7 @@ impl Answer {
 
 /// Answers every line of standard input until it ends, then stops the team.
 pub(crate) async fn run(path: &Path) -> anyhow::Result<ExitCode> {
-    let mut session = Session::start(cards::load(path)?)?;
+    let mut session = Session::start(cards::load(path)?.told())?;
     let outcome = serve(&mut session).await;
     session.stop().await?;
     outcome?;
@@ -78,9 +79,9 @@ async fn serve(session: &mut Session) -> anyhow::Result<()> {
 }
 
 async fn answer(session: &mut Session, line: &[u8]) -> Answer {
-    let request: Request = match serde_json::from_slice(line) {
+    let request = match request(line) {
         Ok(request) => request,
-        Err(error) => return Answer::failure("request", format!("no request: {error}")),
+        Err(reason) => return Answer::failure("request", reason),
     };
     let host = match session.host(&request.agent).await {
         Ok(host) => host,
@@ -97,19 +98,23 @@ async fn answer(session: &mut Session, line: &[u8]) -> Answer {
         (None, Some(_)) if request.arguments.is_some() => {
             Answer::failure("request", "a command takes no arguments beside its text")
         }
-        (None, Some(command)) => match host.dispatch(&command).await {
-            Ok(DispatchOutcome::Reply(text)) => Answer::content(text),
-            Ok(DispatchOutcome::Silent) => Answer::content(Content::default()),
-            Ok(DispatchOutcome::Failed(failure)) => Answer::failure("command", failure.to_string()),
-            Ok(DispatchOutcome::Syntax(error)) => Answer::failure("command", error.to_string()),
-            Ok(DispatchOutcome::NotRecognized(word)) => {
-                let word = akgentic::tool::quoted(&word);
-                Answer::failure("unknown_command", format!("there is no command {word}"))
-            }
-            Err(error) => Answer::tool_error(&error),
+        (None, Some(command)) => match dispatch(&host, &command).await {
+            Ok(content) => Answer::content(content),
+            Err(refused) => Answer::failure(refused.kind, refused.message),
         },
         _ => Answer::failure("request", "a request has either a tool or a command"),
     }
+}
+
+/// The request in a line, or what is wrong with it.
+fn request(line: &[u8]) -> Result<Request, String> {
+    if line.trim_ascii_start().first() != Some(&b'{') {
+        return Err("no request: the line is no JSON object".to_owned());
+    }
+    serde_json::from_slice(line).map_err(|error| match error.classify() {
+        Category::Data => format!("no request: {error}"),
+        _ => format!("no request: the line is no JSON: {error}"),
+    })
 }
 
 enum Line {

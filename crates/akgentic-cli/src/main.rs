@@ -9,10 +9,11 @@ mod output;
 mod session;
 mod tools;
 
-use std::path::PathBuf;
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 /// Tool cards from the command line.
 #[derive(Debug, Parser)]
@@ -26,17 +27,19 @@ struct Arguments {
 enum Task {
     /// Lists what the cards offer: tools with their parameters, commands, context, prompts.
     Tools {
-        /// A file with a list of cards, JSON or YAML; `-` for JSON on standard input.
+        /// A file with a list of cards, JSON or YAML; `-` for standard input.
         cards: PathBuf,
         /// Prints everything as JSON, the schemas of the parameters included.
         #[arg(long)]
         json: bool,
     },
-    /// Runs one tool, or one for each line of standard input.
+    /// Runs one tool or command, or one for each line of standard input.
+    #[command(override_usage = "akgentic call <CARDS> <TOOL> [ARGUMENTS]\n       \
+                                akgentic call <CARDS> --jsonl")]
     Call {
-        /// A file with a list of cards, JSON or YAML.
+        /// A file with a list of cards, JSON or YAML; `-` for standard input, unless it has requests.
         cards: PathBuf,
-        /// The tool.
+        /// The tool, or a command with all it is given: '/hire_member Analyst'.
         #[arg(required_unless_present = "jsonl")]
         tool: Option<String>,
         /// Its arguments, a JSON object; none when left out.
@@ -52,8 +55,15 @@ fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
         .init();
     let arguments = Arguments::parse();
+    if let Task::Call { cards, jsonl: true, .. } = &arguments.task
+        && cards == Path::new("-")
+    {
+        let text = "with --jsonl standard input has the requests; put the cards into a file";
+        Arguments::command().error(clap::error::ErrorKind::ArgumentConflict, text).exit();
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let outcome = runtime.map_err(Into::into).and_then(|runtime| {
         runtime.block_on(async {

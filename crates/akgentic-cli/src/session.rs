@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use akgentic::prelude::*;
-use akgentic::tool::{Capabilities, ToolHostConfig, ToolHostRef};
+use akgentic::tool::{Capabilities, Content, DispatchOutcome, ToolHostConfig, ToolHostRef};
 
 /// How long the team may take to stop.
 const GRACE: Duration = Duration::from_secs(30);
@@ -41,5 +41,34 @@ impl Session {
         self.team.stop(GRACE).await?;
         self.system.shutdown(GRACE).await;
         Ok(())
+    }
+}
+
+/// Why a command has no result.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    /// The kind of failure, as answers to requests name it.
+    pub(crate) kind: &'static str,
+    /// What to tell.
+    pub(crate) message: String,
+}
+
+/// Runs a command of a host, `/name …`.
+pub(crate) async fn dispatch(host: &ToolHostRef, command: &str) -> Result<Content, Refused> {
+    let refused = |kind, message| Err(Refused { kind, message });
+    match host.dispatch(command).await {
+        Ok(DispatchOutcome::Reply(text)) => Ok(text.into()),
+        Ok(DispatchOutcome::Silent) => Ok(Content::default()),
+        Ok(DispatchOutcome::Failed(failure)) => refused("command", failure.to_string()),
+        Ok(DispatchOutcome::Syntax(error)) => refused("command", error.to_string()),
+        Ok(DispatchOutcome::NotRecognized(word)) => {
+            let known = host.descriptors().await.unwrap_or_default();
+            let known = known.iter().map(|command| format!("/{}", command.name));
+            let known = known.collect::<Vec<_>>().join(", ");
+            let known = if known.is_empty() { "none".to_owned() } else { known };
+            refused("unknown_command", format!("there is no command {}; the commands are: {known}"))
+        }
+        Err(error) if error.is_retriable() => refused("retriable", error.to_string()),
+        Err(error) => refused("fatal", error.to_string()),
     }
 }

@@ -12,12 +12,15 @@ use crate::session::Session;
 
 /// Lists everything the cards offer.
 pub(crate) async fn run(path: &Path, as_json: bool) -> anyhow::Result<ExitCode> {
-    let mut session = Session::start(cards::load(path)?)?;
+    let loaded = cards::load(path)?;
+    let mut notes = loaded.notes;
+    let mut session = Session::start(loaded.cards)?;
     let host = session.host("@host").await?;
     let tools = host.tools().await?;
     let commands = host.descriptors().await?;
     let offers = host.offers().await?;
     session.stop().await?;
+    notes.extend(offers.warnings.iter().map(ToString::to_string));
     if as_json {
         let tools = tools.iter().map(|tool| {
             json!({
@@ -32,7 +35,7 @@ pub(crate) async fn run(path: &Path, as_json: bool) -> anyhow::Result<ExitCode> 
             "context_states": offers.offers.context_states,
             "system_prompts": offers.offers.system_prompts,
             "toolsets": offers.offers.toolsets,
-            "warnings": offers.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "warnings": notes,
         });
         print(&(serde_json::to_string_pretty(&shown)? + "\n"))?;
         return Ok(ExitCode::SUCCESS);
@@ -60,8 +63,8 @@ pub(crate) async fn run(path: &Path, as_json: bool) -> anyhow::Result<ExitCode> 
     }
     lines.push(String::new());
     print(&lines.join("\n"))?;
-    for warning in &offers.warnings {
-        eprintln!("note: {warning}");
+    for note in &notes {
+        eprintln!("note: {note}");
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -69,17 +72,35 @@ pub(crate) async fn run(path: &Path, as_json: bool) -> anyhow::Result<ExitCode> 
 fn show_tool(tool: &ToolDefinition, lines: &mut Vec<String>) {
     lines.push(tool.name.clone());
     show_text(&tool.description, lines);
-    let required = texts(&tool.parameters["required"]);
-    let properties = tool.parameters["properties"].as_object();
-    for (name, schema) in properties.into_iter().flatten() {
+    show_fields(&tool.parameters, &tool.parameters, 1, lines);
+}
+
+/// The fields of an object, and below each those of the objects it is made of.
+fn show_fields(object: &Value, whole: &Value, depth: usize, lines: &mut Vec<String>) {
+    let required = texts(&object["required"]);
+    let indent = "  ".repeat(depth);
+    for (name, schema) in object["properties"].as_object().into_iter().flatten() {
         let optional = if required.contains(name) { "" } else { ", optional" };
         let description = schema["description"].as_str().unwrap_or_default().replace('\n', " ");
-        lines.push(format!("  - {name} ({}{optional}) {description}", kind_of(schema)));
+        let kind = kind_of(schema, whole, DEEPEST);
+        lines.push(
+            format!("{indent}- {name} ({kind}{optional}) {description}").trim_end().to_owned(),
+        );
+        let mut inner = resolved(schema, whole);
+        if inner["items"].is_object() {
+            inner = resolved(&inner["items"], whole);
+        }
+        if depth < DEEPEST {
+            show_fields(inner, whole, depth + 1, lines);
+        }
     }
 }
 
+/// How deep objects within objects are shown.
+const DEEPEST: usize = 4;
+
 fn show_text(text: &str, lines: &mut Vec<String>) {
-    lines.extend(text.lines().map(|line| format!("    {line}")));
+    lines.extend(text.lines().map(|line| format!("    {line}").trim_end().to_owned()));
 }
 
 fn texts(list: &Value) -> Vec<String> {
@@ -87,11 +108,23 @@ fn texts(list: &Value) -> Vec<String> {
     list.filter_map(|text| text.as_str().map(str::to_owned)).collect()
 }
 
-/// The type of a parameter in one word or a few.
-fn kind_of(schema: &Value) -> String {
+/// What a schema refers to in the whole it is part of, or the schema itself.
+fn resolved<'a>(schema: &'a Value, whole: &'a Value) -> &'a Value {
+    let target = schema["$ref"].as_str().and_then(|path| path.strip_prefix('#'));
+    target.and_then(|pointer| whole.pointer(pointer)).unwrap_or(schema)
+}
+
+/// The type of a parameter in one word or a few; `depth` bounds schemas that refer to themselves.
+fn kind_of(schema: &Value, whole: &Value, depth: usize) -> String {
+    if depth == 0 {
+        return "any".to_owned();
+    }
+    let schema = resolved(schema, whole);
     if let Some(kind) = schema["type"].as_str() {
         return match (kind, &schema["items"]) {
-            ("array", items) if items.is_object() => format!("array of {}", kind_of(items)),
+            ("array", items) if items.is_object() => {
+                format!("array of {}", kind_of(items, whole, depth - 1))
+            }
             _ => kind.to_owned(),
         };
     }
@@ -100,6 +133,7 @@ fn kind_of(schema: &Value) -> String {
         return kinds.join(" or ");
     }
     let branches = schema["anyOf"].as_array().or(schema["oneOf"].as_array());
-    let branches: Vec<String> = branches.into_iter().flatten().map(kind_of).collect();
+    let branches: Vec<String> =
+        branches.into_iter().flatten().map(|branch| kind_of(branch, whole, depth - 1)).collect();
     if branches.is_empty() { "any".to_owned() } else { branches.join(" or ") }
 }

@@ -82,6 +82,82 @@ mod akgentic {
     }
 
     #[test]
+    fn objects_within_lists_are_listed_with_their_fields() {
+        let shown = text(&run(&["tools"], &world().cards).stdout);
+        assert!(shown.contains("  - edits (array of object) The replacements"), "{shown}");
+        assert!(shown.contains("\n    - replace_all (boolean, optional) Replace"), "{shown}");
+    }
+
+    #[test]
+    fn keys_of_cards_that_mean_nothing_are_told() {
+        let world = world();
+        let path = world.dir.path().join("typo.yaml");
+        let cards = text(&fs::read(&world.cards).expect("cards"));
+        fs::write(&path, cards.replace("  root:", "  git_jornal: true\n  root:")).expect("written");
+        let told = "card 1 of {path}: git_jornal is no setting and changes nothing"
+            .replace("{path}", &path.display().to_string());
+        for task in [&["tools"][..], &["call", "workspace_list"], &["call", "--jsonl"]] {
+            let mut program = program(task, &path);
+            let output = program.stdin(Stdio::null()).output().expect("it runs");
+            assert!(output.status.success());
+            assert_eq!(text(&output.stderr), format!("note: {told}\n"), "{task:?}");
+        }
+        let output = run(&["tools", "--json"], &path);
+        let listed: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(listed["warnings"], json!([told]));
+    }
+
+    #[test]
+    fn one_call_runs_a_command_as_well() {
+        let world = world();
+        let output = run(&["call", "/team_members"], &world.cards);
+        assert!(text(&output.stdout).contains("@host (role: ToolHost) - [you]"));
+        assert!(output.status.success());
+        for (arguments, told) in [
+            (&["call", "/hire_member"][..], "missing: role"),
+            (&["call", "/team_membres"], "the commands are: /hire_member, "),
+            (&["call", "/hire_member", "{}"], "a command is written in one"),
+        ] {
+            let output = run(arguments, &world.cards);
+            assert_eq!(output.status.code(), Some(1));
+            let error = text(&output.stderr);
+            assert!(error.contains(told), "{told} is missing in {error}");
+        }
+    }
+
+    #[test]
+    fn cards_come_from_standard_input_in_either_language() {
+        let world = world();
+        let yaml = fs::read(&world.cards).expect("cards");
+        let root = world.dir.path().join("notes");
+        let marker = "akgentic.tool.workspace.WorkspaceTool";
+        let json = json!([{"__model__": marker, "root": root}]).to_string().into_bytes();
+        let fed = |arguments: &[&str], input: &[u8]| {
+            let mut child = program(arguments, Path::new("-"))
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .expect("it runs");
+            // A program that refuses its arguments reads nothing.
+            let _unread = child.stdin.take().expect("an input").write_all(input).is_err();
+            child.wait_with_output().expect("it ends")
+        };
+        for cards in [&yaml, &json] {
+            let output = fed(&["call", "workspace_list"], cards);
+            assert_eq!(text(&output.stdout), "todo.md (9 bytes)\n", "{}", text(&output.stderr));
+        }
+        let output = fed(&["tools"], b" \n");
+        assert_eq!(
+            text(&output.stderr),
+            "akgentic: standard input is empty: write a list of cards\n"
+        );
+        let output = fed(&["call", "--jsonl"], &yaml);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains("put the cards into a file"));
+    }
+
+    #[test]
     fn one_call_prints_what_the_tool_gives() {
         let world = world();
         let output = run(&["call", "workspace_read", r#"{"path": "todo.md"}"#], &world.cards);
@@ -187,6 +263,7 @@ mod akgentic {
             let shown = String::from_utf8_lossy(line.get(..60).unwrap_or(line));
             assert_eq!(pair[0]["kind"], json!(kind), "{shown}: {}", pair[0]);
             let told = pair[0]["message"].as_str().expect("a message");
+            assert!(!told.contains("expected struct"), "{shown}: {told} is no text for users");
             assert!(!told.is_empty() && told.len() < 2000, "{shown}: {} bytes", told.len());
             assert_eq!(pair[1], json!({"ok": true, "content": ["1     buy milk"]}), "{shown}");
         }
@@ -262,6 +339,10 @@ mod akgentic {
         for (cards, told) in [
             (json!([{"__model__": "akgentic.tool.planning.PlanningTool"}]), "akgentic-planning"),
             (json!([{"__model__": "subprocess.Popen", "args": ["true"]}]), "card 1"),
+            (
+                json!([{"__model__": "akgentic.tool.team.TeamTol"}]),
+                "there are akgentic.tool.mailbox.mailbox.MailboxTool, ",
+            ),
             (json!([{"workspace_id": "x"}]), "__model__"),
             (json!({"__model__": "x"}), "list of cards"),
         ] {

@@ -254,8 +254,9 @@ pub(super) fn report(options: &Local, enforcement: &mut Enforcement) {
         abi if abi < WRITES => Measure::partial(format!(
             "Landlock {version}: new files only in the workspace and a private directory, but any file the user may write can be cut off"
         )),
-        _ => Measure::full(format!(
-            "Landlock {version}: writes only in the workspace and a private directory; everything but credential places can be read; modes and times of this user's files elsewhere can be changed"
+        // Landlock has no right for what chmod, chown, touch and setfattr do.
+        _ => Measure::partial(format!(
+            "Landlock {version}: writes only in the workspace and a private directory; everything but credential places can be read; modes, owners, times and attributes of files elsewhere can be changed as far as the user may"
         )),
     };
     enforcement.network = match options.network {

@@ -25,8 +25,8 @@ pub const LOCAL_FENCE: &str = "AKGENTIC_SANDBOX_LOCAL_FENCE";
 /// How much has to hold before `local` runs anything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fence {
-    /// All of it, or the backend does not start: writes only in the workspace and a private
-    /// directory, credentials of the home directory out of sight.
+    /// All that Landlock can hold, or the backend does not start: writes only in the workspace and a
+    /// private directory, credentials of the home directory out of sight.
     #[default]
     Full,
     /// What the system offers; the report tells what that is.

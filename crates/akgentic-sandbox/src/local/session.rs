@@ -279,7 +279,7 @@ pub(super) async fn trial(options: &Local) -> Result<String, BackendError> {
     if outcome.exit_code != 0 {
         return Err(failed(outcome.stderr.text(400)));
     }
-    if session.enforcement.files.level == Level::Full && target.exists() {
+    if session.enforcement.files.level != Level::None && target.exists() {
         return Err(failed("the fence let a command write outside of the workspace".to_owned()));
     }
     Ok(format!("files: {}", session.enforcement.files))

@@ -1,6 +1,7 @@
 //! `local`: the tree is gone, the fence holds.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
 
 use akgentic_sandbox::{Backend as _, BackendError, Ended, Fence, Level, Local, Network};
@@ -101,9 +102,22 @@ async fn writes_stay_in_the_workspace_and_a_private_folder() {
     assert_eq!((out.as_str(), code), ("h\n", 0), "{err}");
     assert_eq!(fs::read_to_string(&outside).expect("still there"), "before");
     assert_eq!(fs::read_to_string(stage.root().join("in")).expect("written"), "b\n");
-    assert_eq!(outcome.enforcement.files.level, Level::Full);
     let next = stage.bash("ls -A $HOME | wc -l").await;
     assert_eq!(said(&next).0.trim(), "0", "each run has an empty home");
+}
+
+/// Landlock lets modes and times of files outside be changed, so the report does not promise more.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_landlock_cannot_hold_is_said() {
+    let stage = Stage::local().await;
+    let outside = stage.folder.path().join("outside");
+    fs::write(&outside, "before").expect("a file");
+    let outcome = stage.bash(&format!("chmod 700 {}", outside.display())).await;
+    let mode = fs::metadata(&outside).expect("there").permissions().mode() & 0o777;
+    assert_eq!(mode, 0o700, "what the report says is true");
+    let files = outcome.enforcement.files;
+    assert!(files.by.contains("modes, owners, times and attributes"), "{files}");
+    assert_eq!(files.level, Level::Partial, "{files}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -242,7 +256,7 @@ async fn field_a23_what_cannot_be_enforced_is_not_promised() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_probe_tells_what_holds() {
     let found = Local::default().probe().await.expect("a fence");
-    assert!(found.contains("full"), "{found}");
+    assert!(found.starts_with("files: partial (Landlock"), "{found}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
