@@ -66,7 +66,9 @@ pub(crate) async fn dispatch(host: &ToolHostRef, command: &str) -> Result<Conten
             let known = known.iter().map(|command| format!("/{}", command.name));
             let known = known.collect::<Vec<_>>().join(", ");
             let known = if known.is_empty() { "none".to_owned() } else { known };
-            refused("unknown_command", format!("there is no command {}; the commands are: {known}"))
+            let word = akgentic::tool::quoted(&word);
+            let text = format!("there is no command {word}; the commands are: {known}");
+            refused("unknown_command", text)
         }
         Err(error) if error.is_retriable() => refused("retriable", error.to_string()),
         Err(error) => refused("fatal", error.to_string()),
