@@ -40,14 +40,11 @@ struct Arguments {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    tracing_subscriber::fmt()
-        .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
-        .with_writer(std::io::stderr)
-        .init();
+    akgentic_examples::log_to_stderr();
     match run(Arguments::parse()).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("custom_agent: {error:#}");
+            eprintln!("custom_agent: {}", akgentic_examples::failure(&error));
             ExitCode::FAILURE
         }
     }
