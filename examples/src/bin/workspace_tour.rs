@@ -3,6 +3,9 @@
 
 #![expect(clippy::print_stderr, reason = "a program tells its failures")]
 
+#[path = "../shared.rs"]
+mod shared;
+
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -37,11 +40,11 @@ struct Arguments {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    akgentic_examples::log_to_stderr();
+    shared::log_to_stderr();
     match run(Arguments::parse()).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("workspace_tour: {}", akgentic_examples::failure(&error));
+            eprintln!("workspace_tour: {}", shared::failure(&error));
             ExitCode::FAILURE
         }
     }

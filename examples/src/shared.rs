@@ -3,7 +3,7 @@
 use std::io::IsTerminal as _;
 
 /// Sends what `RUST_LOG` asks for to standard error.
-pub fn log_to_stderr() {
+pub(crate) fn log_to_stderr() {
     tracing_subscriber::fmt()
         .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
         .with_writer(std::io::stderr)
@@ -12,7 +12,7 @@ pub fn log_to_stderr() {
 }
 
 /// A failure with its causes, without what has been said already.
-pub fn failure(error: &anyhow::Error) -> String {
+pub(crate) fn failure(error: &anyhow::Error) -> String {
     let mut told = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
         if !told.contains(&cause) {
@@ -20,17 +20,4 @@ pub fn failure(error: &anyhow::Error) -> String {
         }
     }
     told
-}
-
-#[cfg(test)]
-mod tests {
-    use anyhow::anyhow;
-
-    use super::*;
-
-    #[test]
-    fn causes_are_told_once() {
-        let error = anyhow!("no such file").context("a.log: no such file").context("no log");
-        assert_eq!(failure(&error), "no log: a.log: no such file");
-    }
 }
