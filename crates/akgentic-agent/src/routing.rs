@@ -1,5 +1,6 @@
 //! From an output to messages on their way: recipients found or hired.
 
+use std::borrow::Cow;
 use std::future::Future;
 
 use akgentic_core::message::{NotificationMessage, WarningMessage};
@@ -84,20 +85,22 @@ pub async fn route(
     let mut routed = Routed::default();
     for request in output.messages {
         if let Err(error) = deliver(engine, &request, &mut routed, ctx).await {
-            routed.failed.push(format!("{}: {error}", request.recipient));
+            routed.failed.push(format!("{}: {error}", told(&request.recipient)));
         }
     }
     if !routed.unknown.is_empty() {
         let known = names_for_typos(&routed.unknown, ctx);
         tracing::warn!(
-            agent = %ctx.name(), unknown = ?routed.unknown, closest = ?known,
+            agent = %ctx.name(), unknown = %list(&routed.unknown), closest = ?known,
             "nobody has these names; not sent"
         );
         if engine.options().report_unknown_members {
             let known = if known.is_empty() { "nobody".to_owned() } else { known.join(", ") };
             let unknown = routed.unknown.iter();
             routed.failed.extend(
-                unknown.map(|name| format!("{name}: there is no such member; there is {known}")),
+                unknown.map(|name| {
+                    format!("{}: there is no such member; there is {known}", told(name))
+                }),
             );
         }
     }
@@ -154,8 +157,37 @@ fn names_for_typos(unknown: &[String], ctx: &Context) -> Vec<String> {
     names
 }
 
+/// Most messages that a report names one by one.
+const REPORTED: usize = 20;
+
+/// Most characters of a recipient, and of what is reported about one.
+const NAME_TOLD: usize = 100;
+const TOLD: usize = 2000;
+
+fn cut(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        None => text.into(),
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()).into(),
+    }
+}
+
+/// A recipient that a model made up.
+fn told(recipient: &str) -> Cow<'_, str> {
+    cut(recipient, NAME_TOLD)
+}
+
+/// One line for each, and how many there are besides.
+fn list(lines: &[String]) -> String {
+    let mut list: Vec<Cow<'_, str>> =
+        lines.iter().take(REPORTED).map(|line| cut(line, TOLD)).collect();
+    if let Some(more @ 1..) = lines.len().checked_sub(REPORTED) {
+        list.push(format!("… and {more} more").into());
+    }
+    list.join("\n- ")
+}
+
 fn report(engine: &mut Engine, failed: &[String], ctx: &mut Context) -> Result<(), ActorError> {
-    let list = failed.join("\n- ");
+    let list = list(failed);
     tracing::warn!(agent = %ctx.name(), failed = %list, "some messages were not sent");
     ctx.notify(WarningMessage {
         notification: NotificationMessage {

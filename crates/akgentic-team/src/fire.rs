@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use akgentic_core::orchestrator::{Orchestrator, is_tool_actor};
 use akgentic_core::{ActorAddress, ActorRef, CallError};
-use akgentic_tool_core::{Observer, ObserverError, ToolError};
+use akgentic_tool_core::{Observer, ObserverError, ToolError, quoted};
 
 use crate::management::TeamManagement;
 use crate::texts::name_list;
@@ -18,7 +18,7 @@ pub const FIRE_TIMEOUT: Duration = Duration::from_secs(10);
 #[non_exhaustive]
 pub enum FireError {
     /// There is no such member.
-    #[error("there is no member {name:?}; current members: {}", name_list(members))]
+    #[error("there is no member {}; current members: {}", quoted(name), name_list(members))]
     UnknownMember {
         /// The name asked for.
         name: String,

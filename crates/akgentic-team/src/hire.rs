@@ -5,7 +5,7 @@ use std::sync::Arc;
 use akgentic_core::orchestrator::Orchestrator;
 use akgentic_core::wire::Dyn;
 use akgentic_core::{ActorAddress, ActorRef, AgentCard, CallError, CreateError};
-use akgentic_tool_core::{Observer, ObserverError, ToolError};
+use akgentic_tool_core::{Observer, ObserverError, ToolError, quoted};
 
 use crate::management::{HireNumbers, RandomNumbers, TeamManagement};
 use crate::texts::{is_invisible, name_list};
@@ -21,7 +21,7 @@ pub const MAX_MEMBERS: usize = 1000;
 #[non_exhaustive]
 pub enum HireError {
     /// There is no such role.
-    #[error("there is no role {role:?}; available roles: {}", listed(available))]
+    #[error("there is no role {}; available roles: {}", quoted(role), listed(available))]
     UnknownRole {
         /// The role asked for.
         role: String,
@@ -38,7 +38,8 @@ pub enum HireError {
     },
     /// The name cannot be given to a member.
     #[error(
-        "{name:?} cannot be the name of a member: {reason}; give another one, such as @{suggestion}"
+        "{} cannot be the name of a member: {reason}; give another one, such as @{suggestion}",
+        quoted(name)
     )]
     BadName {
         /// The name asked for.

@@ -14,6 +14,7 @@ mod observer;
 mod one_shot;
 mod order;
 mod params;
+mod quote;
 mod schema;
 mod state;
 mod tool;
@@ -46,6 +47,7 @@ pub use params::{
     BaseToolParam, BindWarning, Capability, ToolParam, UnservedChannel, append_instructions,
     normalized_exposure,
 };
+pub use quote::quoted;
 pub use schema::arguments_schema;
 pub use state::{CarriedState, ToolState, ToolStateCarrier, ToolStateCell, ToolStateHandle};
 pub use tool::{Tool, ToolCall, ToolDefinition, ToolShape, ValidArgs};

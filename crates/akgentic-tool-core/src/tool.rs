@@ -264,7 +264,8 @@ fn describe_errors(tool: &str, errors: &[FieldError]) -> String {
     for error in errors {
         // Writing to a string cannot fail.
         let _written = write!(text, "\n- {error}");
-        if !matches!(error.input, Value::Object(_) | Value::Array(_)) {
+        let has_parts = matches!(error.input, Value::Object(_) | Value::Array(_));
+        if !has_parts && error.kind != "too_many_errors" {
             let found: String = error.input.to_string().chars().take(SHOWN).collect();
             let _written = write!(text, ", found {found}");
         }

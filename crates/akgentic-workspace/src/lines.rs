@@ -146,9 +146,45 @@ pub(crate) fn local_ending(text: &str, range: &Range<usize>) -> LineEnding {
     }
 }
 
+/// What [`local_ending`] gives for places in their order, without a look at each byte for each of them.
+pub(crate) struct LocalEndings<'t> {
+    text: &'t str,
+    /// From here on to the break behind it, or the end where there is none, all have this ending.
+    known: Option<(Range<usize>, LineEnding)>,
+}
+
+impl<'t> LocalEndings<'t> {
+    pub(crate) fn new(text: &'t str) -> Self {
+        Self { text, known: None }
+    }
+
+    pub(crate) fn of(&mut self, range: &Range<usize>) -> LineEnding {
+        match &self.known {
+            Some((known, ending)) if known.contains(&range.start) => *ending,
+            _ => {
+                let behind = self.text.as_bytes().get(range.start..).unwrap_or_default();
+                let length = memchr::memchr(b'\n', behind).unwrap_or(behind.len());
+                let ending = local_ending(self.text, range);
+                self.known = Some((range.start..range.start + length + 1, ending));
+                ending
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn endings_in_order_are_the_local_ones(text in "[ab\r\n]{0,40}") {
+            let mut endings = LocalEndings::new(&text);
+            for at in 0..=text.len() {
+                proptest::prop_assert_eq!(endings.of(&(at..at)), local_ending(&text, &(at..at)));
+            }
+        }
+    }
 
     #[test]
     fn lines_and_their_endings() {

@@ -140,6 +140,53 @@ async fn one_bad_recipient_does_not_hold_up_the_others() {
     assert!(told.lock().expect("lock").contains("Wizard"), "the model is told");
 }
 
+/// What is told of them goes into the model's history: it stays short.
+#[tokio::test]
+async fn thousands_of_recipients_nobody_answers_to_are_told_in_short() {
+    let told = Arc::new(Mutex::new(String::new()));
+    let note = Arc::clone(&told);
+    let answers = Answers::default().role("Helper", move |prompt, input| {
+        if prompt.ends_with("again") {
+            *note.lock().expect("lock") = prompts(input).join("\n");
+            return says("response", "@Human", "x");
+        }
+        let message = |recipient: String| {
+            json!({"message_type": "response", "recipient": recipient, "message": "x"})
+        };
+        let mut all: Vec<_> = (0..3000).map(|number| message(format!("Wizard{number}"))).collect();
+        all.insert(0, message("w".repeat(1_000_000)));
+        json!({"messages": all}).to_string()
+    });
+    let world = World::new(answers).await;
+    world.agent("@Helper", "Helper").await;
+    world.human_says("@Helper", "go").await;
+    world.records.wait_for_turns_of("@Helper", 1).await;
+    world.human_says("@Helper", "again").await;
+    world.records.wait_for_words_to("@Human", 1).await;
+    let told = told.lock().expect("lock");
+    assert!(told.contains("Wizard18: ") && !told.contains("Wizard19: "), "{}", told.len());
+    assert!(told.contains("… and 2981 more"), "{}", told.len());
+    assert!(told.len() < 20_000, "{}", told.len());
+}
+
+/// A role as recipient hires; one output cannot fill the system with members.
+#[tokio::test]
+async fn an_output_hires_no_more_than_a_team_holds() {
+    let answers = Answers::default()
+        .role("Lead", |_, _| {
+            let message = json!({"message_type": "request", "recipient": "Dev", "message": "x"});
+            json!({"messages": vec![message; 1500]}).to_string()
+        })
+        .role("Dev", |_, _| says("request", "Dev", "you do it"));
+    let world = World::new(answers).await;
+    world.agent("@Lead", "Lead").await;
+    world.human_says("@Lead", "go").await;
+    world.records.wait_for_turns_of("@Lead", 1).await;
+    let members = world.team.get_team().await.expect("a team").len();
+    assert!((900..1100).contains(&members), "{members}");
+    assert_eq!(world.system.shutdown(crate::world::WAIT).await, Vec::<String>::new());
+}
+
 #[tokio::test]
 async fn field_b17_two_agents_cannot_keep_each_other_awake_with_receipts() {
     let answers = Answers::default()

@@ -1,5 +1,6 @@
 //! Reading a log: what is good is loaded, what is not is reported.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -110,6 +111,7 @@ impl LogContents {
         let mut lines = bytes.get(..whole).unwrap_or_default().split(|byte| *byte == b'\n');
         let header = parse_header(path, lines.next().unwrap_or_default())?;
         let mut messages = Vec::new();
+        let mut seen = HashSet::new();
         let mut collected = Collected::default();
         let mut bad_lines = Vec::new();
         for (number, line) in lines.enumerate() {
@@ -118,9 +120,17 @@ impl LogContents {
             }
             let loaded = match serde_json::from_slice::<Value>(line) {
                 Ok(json) if LogData::is(&json) => collected.take(json),
-                Ok(json) => load_message(json)
-                    .map(|message| messages.push(Arc::new(message)))
-                    .map_err(|error| error.to_string()),
+                Ok(json) => match load_message(json) {
+                    // Each record has an id of its own: what comes again is a copy, not an event.
+                    Ok(message) if !seen.insert(message.id) => {
+                        Err(format!("the record {} came before", message.id))
+                    }
+                    Ok(message) => {
+                        messages.push(Arc::new(message));
+                        Ok(())
+                    }
+                    Err(error) => Err(error.to_string()),
+                },
                 Err(error) => Err(error.to_string()),
             };
             if let Err(reason) = loaded {

@@ -267,3 +267,22 @@ async fn a_team_killed_within_a_record_comes_back_as_before_it() {
     }
     assert!(torn > 50, "{torn} cuts within a record");
 }
+
+/// A log that was put together with a copy of itself tells nothing twice.
+#[tokio::test]
+async fn records_that_come_twice_count_once() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let bytes = two_lives(dir.path()).await;
+    let path = dir.path().join("doubled.jsonl");
+    fs::write(&path, &bytes).expect("written");
+    let once = LogContents::read(&path).expect("a log");
+    assert_eq!(once.bad_lines, []);
+    let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
+    let header = lines.next().expect("a header").to_vec();
+    let doubled = lines.flat_map(|line| [line, line].concat());
+    fs::write(&path, header.into_iter().chain(doubled).collect::<Vec<u8>>()).expect("written");
+    let twice = LogContents::read(&path).expect("a log");
+    let ids = |log: &LogContents| log.messages.iter().map(|one| one.id).collect::<Vec<_>>();
+    assert_eq!(ids(&twice), ids(&once));
+    assert_eq!(twice.bad_lines.len(), once.messages.len());
+}

@@ -76,7 +76,7 @@ impl DispatchOutcome {
 #[non_exhaustive]
 pub enum CommandError {
     /// There is no command of this name.
-    #[error("there is no command {0:?}")]
+    #[error("there is no command {}", crate::quoted(.0))]
     NotRecognized(String),
     /// The command takes other arguments, or answers something else.
     #[error("the command {0:?} has another signature")]

@@ -132,7 +132,8 @@ impl Hosting {
         tool.ok_or_else(|| {
             let known: Vec<_> = connected.tools.iter().map(Tool::name).collect();
             ToolError::retriable(format!(
-                "there is no tool {name:?}; the tools are: {}",
+                "there is no tool {}; the tools are: {}",
+                crate::quoted(name),
                 if known.is_empty() { "none".to_owned() } else { known.join(", ") }
             ))
         })

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Found, Strategy, find};
-use crate::lines::{Text, local_ending, slice};
+use crate::lines::{LocalEndings, Text, slice};
 
 /// A text after a replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +29,12 @@ pub enum Miss {
     /// The anchor is nowhere in the text.
     #[error("the text to replace was not found")]
     NotFound,
+    /// The text would be larger than a file is taken as a whole.
+    #[error("the text would have more than {most} bytes")]
+    TooLarge {
+        /// Most bytes.
+        most: usize,
+    },
     /// The anchor is empty or blank and does not stand in the text as it is.
     #[error("the text to replace is blank")]
     Blank,
@@ -43,6 +49,9 @@ pub enum Miss {
         lines: Vec<usize>,
     },
 }
+
+/// Most bytes of a text after a replacement: as many as are taken of a file.
+const EDITED_MAX: usize = 64 << 20;
 
 /// Most lines that an ambiguous anchor names.
 const LINES_TOLD: usize = 20;
@@ -79,10 +88,10 @@ pub fn substitute(
     }
     let (text, replaced) = if all && found.strategy == Strategy::Exact && !anchor.is_empty() {
         let places = memchr::memmem::find_iter(content.as_bytes(), anchor);
-        replace(content, places.map(|at| at..at + anchor.len()), replacement)
+        replace(content, places.map(|at| at..at + anchor.len()), replacement)?
     } else {
         let most = if all { found.places.len() } else { 1 };
-        replace(content, found.places.iter().take(most).cloned(), replacement)
+        replace(content, found.places.iter().take(most).cloned(), replacement)?
     };
     let lines = lines_of(content, &found.range());
     Ok(Edited {
@@ -121,18 +130,31 @@ fn replace(
     content: &str,
     places: impl Iterator<Item = Range<usize>>,
     replacement: &str,
-) -> (String, usize) {
+) -> Result<(String, usize), Miss> {
     let mut text = String::with_capacity(content.len() + replacement.len());
+    let has_breaks = replacement.contains('\n');
+    let mut endings = LocalEndings::new(content);
     let (mut kept, mut replaced) = (0, 0);
+    let mut push = |piece: &str| {
+        if text.len() + piece.len() > EDITED_MAX {
+            return Err(Miss::TooLarge { most: EDITED_MAX });
+        }
+        text.push_str(piece);
+        Ok(())
+    };
     for place in places {
         let place = whole_breaks(content, place);
-        text.push_str(slice(content, kept..place.start.max(kept)));
-        text.push_str(&local_ending(content, &place).apply(replacement));
+        push(slice(content, kept..place.start.max(kept)))?;
+        if has_breaks {
+            push(&endings.of(&place).apply(replacement))?;
+        } else {
+            push(replacement)?;
+        }
         kept = place.end;
         replaced += 1;
     }
-    text.push_str(slice(content, kept..content.len()));
-    (text, replaced)
+    push(slice(content, kept..content.len()))?;
+    Ok((text, replaced))
 }
 
 /// The range with the `\r` of a `\r\n` that it begins in the middle of.

@@ -83,7 +83,9 @@ pub fn apply_hunks(
 }
 
 fn assemble(raw: &str, file: &Place<'_>, placed: &[Placed<'_>]) -> String {
-    let mut out = Output { text: String::with_capacity(raw.len()), raw, last_is_open: false };
+    let last_ending = local_ending(raw, &(raw.len()..raw.len()));
+    let text = String::with_capacity(raw.len());
+    let mut out = Output { text, raw, last_ending, last_is_open: false };
     let mut at = 0;
     for place in placed {
         out.copy(file, at, place.start);
@@ -123,6 +125,8 @@ fn assemble(raw: &str, file: &Place<'_>, placed: &[Placed<'_>]) -> String {
 struct Output<'r> {
     text: String,
     raw: &'r str,
+    /// That of the last line that has one.
+    last_ending: LineEnding,
     /// The last line has no ending yet.
     last_is_open: bool,
 }
@@ -148,8 +152,7 @@ impl Output<'_> {
     /// Ends a line that ended in nothing and is the last one no more.
     fn close(&mut self) {
         if std::mem::take(&mut self.last_is_open) {
-            let end = self.raw.len();
-            self.text.push_str(local_ending(self.raw, &(end..end)).chars());
+            self.text.push_str(self.last_ending.chars());
         }
     }
 
@@ -157,7 +160,7 @@ impl Output<'_> {
     fn ending_near(&self, file: &Place<'_>, at: usize) -> LineEnding {
         let before = at.checked_sub(1).and_then(|before| file.text.lines.get(before));
         let near = before.or(file.text.lines.get(at)).and_then(|line| line.ending());
-        near.unwrap_or_else(|| local_ending(self.raw, &(self.raw.len()..self.raw.len())))
+        near.unwrap_or(self.last_ending)
     }
 
     /// Whether the last line is empty, and so would not be there without the break that ends it.

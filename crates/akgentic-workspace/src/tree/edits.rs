@@ -6,7 +6,7 @@ use super::change::{Change, Stop, Unfit};
 use super::failure::{Cause, Failure};
 use crate::diff::describe;
 use crate::edit::{Edited, Miss, Strategy, substitute};
-use crate::gate::{Code, Intent, Refusal};
+use crate::gate::{Code, FileCode, Intent, Refusal};
 use crate::models::EditItem;
 use crate::patch::closest;
 
@@ -148,6 +148,13 @@ fn refused(item: &EditItem, miss: &Miss) -> Refusal {
             );
             (Code::AmbiguousMatch, text)
         }
+        Miss::TooLarge { most } => (
+            Code::File(FileCode::TooLarge),
+            format!(
+                "{path} would have more than {most} bytes after this edit, and larger files are not \
+                 taken as a whole. Nothing was changed. Replace less, or give a shorter new_string."
+            ),
+        ),
         Miss::Blank | Miss::NotFound => (
             Code::EmptyAnchor,
             format!(

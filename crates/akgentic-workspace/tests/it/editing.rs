@@ -31,6 +31,25 @@ fn field_a08_a_tolerant_match_says_so_and_several_are_refused() {
     assert_eq!((all.text.as_str(), all.replaced), ("g\n  x\ng\n", 2));
 }
 
+/// A file of one long line has no ending near any place; each place must not look for it again.
+#[test]
+fn a_million_places_in_one_line_take_no_square() {
+    let line = "ab".repeat(2_000_000);
+    let started = std::time::Instant::now();
+    let flat = substitute(&line, "a", "c", true, false).expect("found");
+    assert_eq!(flat.replaced, 2_000_000);
+    let broken = substitute(&line, "a", "c\n", true, false).expect("found");
+    assert_eq!(broken.text.len(), 6_000_000);
+    assert!(started.elapsed() < LONG, "{:?}", started.elapsed());
+}
+
+#[test]
+fn what_would_grow_without_bound_is_refused() {
+    let line = "a".repeat(1_000_000);
+    let miss = substitute(&line, "a", &"b".repeat(100_000), true, false).expect_err("100 GB");
+    assert_eq!(miss, Miss::TooLarge { most: 64 << 20 });
+}
+
 #[test]
 fn field_a08_a_match_much_longer_than_the_text_is_none() {
     let blanks = " ".repeat(20_000);

@@ -23,6 +23,17 @@ fn patch(body: &str) -> String {
     format!("--- a/f\n+++ b/f\n{body}")
 }
 
+/// Each added line takes an ending; where the file is one long line none must be looked for twice.
+#[test]
+fn many_lines_added_to_one_long_line_take_no_square() {
+    let line = "x".repeat(8_000_000);
+    let added = "+y\n".repeat(100_000);
+    let started = std::time::Instant::now();
+    let text = apply(&line, &patch(&format!("@@ -0,0 +1,100000 @@\n{added}"))).expect("applied");
+    assert_eq!(text.len(), 8_200_000);
+    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+}
+
 #[test]
 fn field_a06_a_hunk_needs_its_context() {
     let error = apply("a\nb\nc\n", &patch("@@ -2 +2 @@\n-zzz\n+Y\n")).expect_err("nowhere");
