@@ -191,6 +191,24 @@ mod simple_team {
     }
 
     #[test]
+    fn a_line_of_the_command_line_is_read_like_any_other() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let ask = |line: &str| run(&[dir.path(), Path::new("--ask"), Path::new(line)]);
+        for (line, told) in [
+            ("/roles", "@Human → @Manager [request]\n/team_roles\n"),
+            ("/help", "/usage        what the agents consumed"),
+        ] {
+            let shown = printed(&ask(line));
+            assert!(shown.contains(told), "{line}: {shown}");
+        }
+        for (line, told) in [("@Nobody hi", "nothing was sent"), (" ", "the line is empty")] {
+            let output = ask(line);
+            assert!(!output.status.success(), "{line}");
+            assert_eq!(text(&output.stderr), format!("simple_team: {told}\n"));
+        }
+    }
+
+    #[test]
     fn a_real_model_needs_its_key() {
         let dir = tempfile::tempdir().expect("a folder");
         let run = |model: &str| {

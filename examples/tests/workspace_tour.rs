@@ -56,6 +56,18 @@ mod serial {
         assert_eq!(notes, "Nothing yet.\ncounted\n");
         assert!(dir.path().join("tour.git").is_dir());
 
+        let other = dir.path().join("other");
+        let program = Command::new(env!("CARGO_BIN_EXE_workspace_tour"))
+            .args([Path::new("--sandbox"), Path::new("nosuch"), &other])
+            .env_remove("RUST_LOG")
+            .output();
+        let told = text(&program.expect("it runs").stderr);
+        assert!(
+            told.starts_with("workspace_tour: there is no sandbox backend \"nosuch\""),
+            "{told}"
+        );
+        assert!(!other.exists(), "nothing is left behind");
+
         let again = run(&folder);
         assert!(!again.status.success() && text(&again.stderr).contains("is not empty"));
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use akgentic::prelude::*;
-use akgentic::tool::{Capabilities, Content, DispatchOutcome, ToolHostConfig, ToolHostRef};
+use akgentic::tool::{Capabilities, Content, DispatchOutcome, ToolHostConfig, ToolHostRef, quoted};
 
 /// How long the team may take to stop.
 const GRACE: Duration = Duration::from_secs(30);
@@ -66,9 +66,11 @@ pub(crate) async fn dispatch(host: &ToolHostRef, command: &str) -> Result<Conten
             let known = known.iter().map(|command| format!("/{}", command.name));
             let known = known.collect::<Vec<_>>().join(", ");
             let known = if known.is_empty() { "none".to_owned() } else { known };
-            let word = akgentic::tool::quoted(&word);
-            let text = format!("there is no command {word}; the commands are: {known}");
-            refused("unknown_command", text)
+            let word = quoted(&word);
+            refused(
+                "unknown_command",
+                format!("there is no command {word}; the commands are: {known}"),
+            )
         }
         Err(error) if error.is_retriable() => refused("retriable", error.to_string()),
         Err(error) => refused("fatal", error.to_string()),

@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn what_is_kept_lies_beside_the_root_and_survives() {
         let outer = tempfile::tempdir().expect("a folder");
-        let root = Root::create(&outer.path().join("ws")).expect("a root");
+        let root = Root::create(outer.path().join("ws")).expect("a root");
         let cache = ContentCache::beside(&root);
         assert_eq!(cache.get("abc.md"), None);
         cache.put("abc.md", b"text");
@@ -218,14 +218,14 @@ mod tests {
             0,
             "the tree stays as it was"
         );
-        let names = Root::open(&outer.path().join("ws.cache")).expect("the cache").directory();
+        let names = Root::open(outer.path().join("ws.cache")).expect("the cache").directory();
         assert_eq!(names.children().expect("names").count(), 1);
     }
 
     #[test]
     fn memory_is_bounded() {
         let outer = tempfile::tempdir().expect("a folder");
-        let root = Root::create(&outer.path().join("ws")).expect("a root");
+        let root = Root::create(outer.path().join("ws")).expect("a root");
         let cache = ContentCache::beside(&root);
         let entry: Arc<[u8]> = vec![0; 3 << 20].into();
         for index in 0..20 {

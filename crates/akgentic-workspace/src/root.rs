@@ -41,14 +41,16 @@ impl Root {
     /// Links in `path` itself are followed once, here. A path that the agent spells with the
     /// directory's given or its real name is understood either way.
     #[expect(clippy::disallowed_methods, reason = "the root is where confinement begins")]
-    pub fn create(path: &Path) -> io::Result<Self> {
+    pub fn create(path: impl AsRef<Path>) -> io::Result<Self> {
+        let path = path.as_ref();
         std::fs::create_dir_all(path)?;
         Self::open(path)
     }
 
     /// Opens the existing directory at `path`.
     #[expect(clippy::disallowed_methods, reason = "the root is where confinement begins")]
-    pub fn open(path: &Path) -> io::Result<Self> {
+    pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+        let path = path.as_ref();
         let given = std::path::absolute(path)?;
         let canonical = std::fs::canonicalize(path)?;
         let flags = LOOKUP | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;

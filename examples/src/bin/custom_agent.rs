@@ -5,6 +5,9 @@
 
 #![expect(clippy::print_stderr, reason = "a program tells its failures")]
 
+#[path = "../shared.rs"]
+mod shared;
+
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -40,14 +43,11 @@ struct Arguments {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    tracing_subscriber::fmt()
-        .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
-        .with_writer(std::io::stderr)
-        .init();
+    shared::log_to_stderr();
     match run(Arguments::parse()).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("custom_agent: {error:#}");
+            eprintln!("custom_agent: {}", shared::failure(&error));
             ExitCode::FAILURE
         }
     }

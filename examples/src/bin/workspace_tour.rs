@@ -3,6 +3,9 @@
 
 #![expect(clippy::print_stderr, reason = "a program tells its failures")]
 
+#[path = "../shared.rs"]
+mod shared;
+
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -37,24 +40,23 @@ struct Arguments {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    tracing_subscriber::fmt()
-        .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
-        .with_writer(std::io::stderr)
-        .init();
+    shared::log_to_stderr();
     match run(Arguments::parse()).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("workspace_tour: {error:#}");
+            eprintln!("workspace_tour: {}", shared::failure(&error));
             ExitCode::FAILURE
         }
     }
 }
 
 async fn run(arguments: Arguments) -> anyhow::Result<()> {
+    // a name that is none is told before anything is made
+    let exec: WorkspaceExec = serde_json::from_value(json!({"mode": arguments.sandbox}))?;
     let folder = prepared(&arguments.folder)?;
     let system = ActorSystem::new();
     let team = system.create_team(BaseConfig::new("@Team", "Orchestrator"), Origin::default())?;
-    let toured = tour(&team, &folder, &arguments.sandbox).await;
+    let toured = tour(&team, &folder, exec).await;
     // The journal is complete when its team has stopped.
     team.stop(Duration::from_secs(30)).await?;
     system.shutdown(Duration::from_secs(5)).await;
@@ -73,8 +75,11 @@ fn prepared(folder: &Path) -> anyhow::Result<PathBuf> {
     Ok(folder)
 }
 
-async fn tour(team: &ActorRef<Orchestrator>, folder: &Path, sandbox: &str) -> anyhow::Result<()> {
-    let exec = WorkspaceExec { mode: sandbox.to_owned(), ..WorkspaceExec::default() };
+async fn tour(
+    team: &ActorRef<Orchestrator>,
+    folder: &Path,
+    exec: WorkspaceExec,
+) -> anyhow::Result<()> {
     let card = WorkspaceTool {
         git_journal: true,
         workspace_exec: exec.into(),

@@ -150,7 +150,7 @@ fn field_c25_a_root_that_is_a_link_itself_takes_good_paths() {
     let tree = Tree::new();
     tree.put("a", "1");
     std::os::unix::fs::symlink(tree.root(), tree.outside("alias")).expect("a link");
-    let files = Filesystem::new(Root::open(&tree.outside("alias")).expect("a root"));
+    let files = Filesystem::new(Root::open(tree.outside("alias")).expect("a root"));
     for path in ["a", "./a"] {
         assert_eq!(files.read(path).expect(path), b"1");
     }

@@ -40,7 +40,7 @@ impl Place {
     }
 
     fn tree(&self, limits: ScanLimits) -> Arc<Tree> {
-        let files = Filesystem::new(Root::open(&self.root()).expect("the root"));
+        let files = Filesystem::new(Root::open(self.root()).expect("the root"));
         let options = TreeOptions { journal: Some(limits), ..TreeOptions::default() };
         let tree = Tree::open(files, options).expect("an owner");
         assert!(tree.settle_journal(PATIENCE));
@@ -272,7 +272,7 @@ fn an_owner_that_comes_back_goes_on_with_the_history() {
 #[test]
 fn commits_name_agent_and_run_by_their_ids_where_that_is_asked_for() {
     let place = Place::new();
-    let files = Filesystem::new(Root::open(&place.root()).expect("the root"));
+    let files = Filesystem::new(Root::open(place.root()).expect("the root"));
     let options = TreeOptions {
         journal: Some(ScanLimits::default()),
         trailers: true,

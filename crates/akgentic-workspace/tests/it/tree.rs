@@ -37,7 +37,7 @@ impl Tree {
     }
 
     pub(crate) fn files(&self) -> Filesystem {
-        Filesystem::new(Root::open(&self.root()).expect("the root"))
+        Filesystem::new(Root::open(self.root()).expect("the root"))
     }
 
     pub(crate) fn put(&self, path: &str, content: impl AsRef<[u8]>) {

@@ -65,7 +65,7 @@ impl Folder {
     }
 
     pub(crate) fn files(&self) -> Filesystem {
-        Filesystem::new(Root::open(&self.root()).expect("the root"))
+        Filesystem::new(Root::open(self.root()).expect("the root"))
     }
 
     /// A text of a case with `<ROOT>` filled in.

@@ -46,6 +46,25 @@ impl Chat {
         Ok(())
     }
 
+    /// Takes one line; that nothing comes of it is a failure.
+    pub(crate) async fn one(&self, line: &str) -> anyhow::Result<()> {
+        match wanted(line) {
+            Wanted::Nothing => bail!("the line is empty"),
+            wanted => {
+                let (heard, meant) = (self.heard(), matches!(wanted, Wanted::Say { .. }));
+                if meant != self.answer(wanted).await? {
+                    bail!("nothing was sent");
+                }
+                self.rest().await?;
+                self.failure()?;
+                if meant && self.heard() == heard {
+                    bail!("nobody answered");
+                }
+                Ok(())
+            }
+        }
+    }
+
     /// Takes line after line, each when the team is done with the one before; without any line the
     /// manager is asked about the folder.
     pub(crate) async fn lines(&self) -> anyhow::Result<()> {

@@ -27,6 +27,8 @@ macro_rules! say {
 mod chat;
 mod input;
 mod line;
+#[path = "../../shared.rs"]
+mod shared;
 mod show;
 mod team;
 mod usage;
@@ -46,7 +48,7 @@ struct Arguments {
     /// The folder to work on; `team-report.md` is written into it.
     #[arg(default_value_os_t = default_folder())]
     folder: PathBuf,
-    /// Asks this and ends; standard input is not read.
+    /// Takes this as the only line and ends; standard input is not read.
     #[arg(long)]
     ask: Option<String>,
     /// Keeps the team's records in this file.
@@ -67,14 +69,11 @@ fn default_folder() -> PathBuf {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    tracing_subscriber::fmt()
-        .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
-        .with_writer(std::io::stderr)
-        .init();
+    shared::log_to_stderr();
     match run(Arguments::parse()).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("simple_team: {error:#}");
+            eprintln!("simple_team: {}", shared::failure(&error));
             ExitCode::FAILURE
         }
     }
@@ -126,7 +125,7 @@ async fn work(
     let limit = arguments.timeout.unwrap_or(if arguments.model.is_some() { 600 } else { 60 });
     let chat = Chat::new(team.clone(), human, Arc::clone(show), Duration::from_secs(limit));
     if let Some(question) = &arguments.ask {
-        return chat.ask(question).await;
+        return chat.one(question).await;
     }
     if std::io::stdin().is_terminal() {
         if arguments.model.is_none() {
