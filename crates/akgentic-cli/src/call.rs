@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use crate::cards;
+use crate::interrupt::unless_told;
 use crate::output::print;
 use crate::session::Session;
 
@@ -23,8 +24,12 @@ pub(crate) async fn run(
     };
     let mut session = Session::start(cards::load(path)?)?;
     let host = session.host("@host").await?;
-    let answer = host.call(tool, arguments).await;
+    let answer = unless_told(host.call(tool, arguments)).await;
     session.stop().await?;
+    let answer = match answer? {
+        Ok(answer) => answer,
+        Err(told) => return Ok(told),
+    };
     match answer {
         Ok(content) => {
             for part in &content.parts {
