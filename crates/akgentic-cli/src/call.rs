@@ -8,6 +8,7 @@ use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
 use crate::cards;
+use crate::interrupt::unless_told;
 use crate::output::print;
 use crate::session::{Session, dispatch};
 
@@ -27,12 +28,19 @@ pub(crate) async fn run(
     };
     let mut session = Session::start(cards::load(path)?.told())?;
     let host = session.host("@host").await?;
-    let answer = if is_command {
-        dispatch(&host, tool).await.map_err(|refused| refused.message)
-    } else {
-        host.call(tool, arguments).await.map_err(|error| error.to_string())
+    let call = async {
+        if is_command {
+            dispatch(&host, tool).await.map_err(|refused| refused.message)
+        } else {
+            host.call(tool, arguments).await.map_err(|error| error.to_string())
+        }
     };
+    let answer = unless_told(call).await;
     session.stop().await?;
+    let answer = match answer? {
+        Ok(answer) => answer,
+        Err(told) => return Ok(told),
+    };
     match answer {
         Ok(content) => {
             for part in &content.parts {

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 use crate::cards;
+use crate::interrupt::unless_told;
 use crate::session::{Session, dispatch};
 
 /// Longest line that is read; a longer one is answered as no request.
@@ -55,10 +56,12 @@ impl Answer {
 /// Answers every line of standard input until it ends, then stops the team.
 pub(crate) async fn run(path: &Path) -> anyhow::Result<ExitCode> {
     let mut session = Session::start(cards::load(path)?.told())?;
-    let outcome = serve(&mut session).await;
+    let outcome = unless_told(serve(&mut session)).await;
     session.stop().await?;
-    outcome?;
-    Ok(ExitCode::SUCCESS)
+    match outcome? {
+        Ok(served) => served.map(|()| ExitCode::SUCCESS),
+        Err(told) => Ok(told),
+    }
 }
 
 async fn serve(session: &mut Session) -> anyhow::Result<()> {

@@ -4,6 +4,7 @@
 
 mod call;
 mod cards;
+mod interrupt;
 mod lines;
 mod output;
 mod session;
@@ -12,6 +13,7 @@ mod tools;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
@@ -51,6 +53,9 @@ enum Task {
     },
 }
 
+/// How long what is still going on may take to end, once the team has stopped.
+const END: Duration = Duration::from_millis(500);
+
 fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
@@ -66,7 +71,7 @@ fn main() -> ExitCode {
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let outcome = runtime.map_err(Into::into).and_then(|runtime| {
-        runtime.block_on(async {
+        let outcome = runtime.block_on(async {
             match arguments.task {
                 Task::Tools { cards, json } => tools::run(&cards, json).await,
                 Task::Call { cards, tool: Some(tool), arguments, .. } => {
@@ -74,7 +79,10 @@ fn main() -> ExitCode {
                 }
                 Task::Call { cards, .. } => lines::run(&cards).await,
             }
-        })
+        });
+        // A read of standard input may go on for ever.
+        runtime.shutdown_timeout(END);
+        outcome
     });
     match outcome {
         Ok(code) => code,

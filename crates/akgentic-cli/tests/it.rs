@@ -340,6 +340,52 @@ mod akgentic {
         drop(input);
     }
 
+    /// A command that runs, and all that was made for it, goes with the program.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn serial_a_signal_ends_what_runs_in_order() {
+        let world = world();
+        let root = world.dir.path().join("notes");
+        let card = json!([{"__model__": "akgentic.tool.workspace.WorkspaceTool", "root": root,
+            "workspace_exec": {"mode": "local", "timeout_s": 120}}]);
+        let cards = world.dir.path().join("exec.json");
+        fs::write(&cards, card.to_string()).expect("written");
+        let temporary = world.dir.path().join("tmp");
+        fs::create_dir(&temporary).expect("made");
+        for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
+            let mut child = program(&["call", "--jsonl"], &cards)
+                .env("TMPDIR", &temporary)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::null())
+                .stderr(Stdio::piped())
+                .spawn()
+                .expect("it runs");
+            let mut input = child.stdin.take().expect("an input");
+            let command = json!({"tool": "workspace_exec",
+                "arguments": {"cmd": "bash -c 'echo $$ >pid.new; mv pid.new pid; sleep 100; true'"}});
+            writeln!(input, "{command}").expect("written");
+            let pid = root.join("pid");
+            let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
+            while !pid.exists() {
+                if child.try_wait().expect("asked").is_some() {
+                    let told = child.wait_with_output().expect("an output");
+                    panic!("{}", text(&told.stderr));
+                }
+                assert!(std::time::Instant::now() < end, "the command did not start");
+                std::thread::yield_now();
+            }
+            let running = fs::read_to_string(&pid).expect("a number");
+            fs::remove_file(&pid).expect("removed");
+            let told = Command::new("kill").args([signal, &child.id().to_string()]).status();
+            assert!(told.expect("kill").success());
+            let output = child.wait_with_output().expect("it ends");
+            assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
+            assert!(!Path::new("/proc").join(running.trim()).exists(), "the command is gone");
+            assert_eq!(fs::read_dir(&temporary).expect("a folder").count(), 0, "nothing is left");
+            drop(input);
+        }
+    }
+
     #[test]
     fn cards_that_do_not_load_are_named() {
         let world = world();

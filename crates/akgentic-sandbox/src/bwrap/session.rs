@@ -299,6 +299,13 @@ impl Session for BwrapSession {
     fn run(&self, run: Run) -> BoxFuture<'_, Result<Outcome, RunError>> {
         Box::pin(self.execute(run))
     }
+
+    fn stop(&self) -> BoxFuture<'_, Result<(), BackendError>> {
+        Box::pin(async {
+            self.spare.end().await;
+            Ok(())
+        })
+    }
 }
 
 /// A file of one run, gone with it.

@@ -259,6 +259,13 @@ impl Session for LocalSession {
     fn run(&self, run: Run) -> BoxFuture<'_, Result<Outcome, RunError>> {
         Box::pin(self.execute(run))
     }
+
+    fn stop(&self) -> BoxFuture<'_, Result<(), BackendError>> {
+        Box::pin(async {
+            self.spare.end().await;
+            Ok(())
+        })
+    }
 }
 
 /// Runs a command that may write in the workspace and nowhere else, and sees whether that holds.

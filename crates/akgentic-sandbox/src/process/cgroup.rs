@@ -13,7 +13,7 @@ use crate::enforcement::{Enforcement, Measure};
 use crate::limits::Limits;
 
 /// Names of groups start so; the process that made them follows.
-const PREFIX: &str = "akgentic-run-";
+const PREFIX: &str = "akgentic-command-";
 
 /// How often, and how long apart, the removal of a group is tried whose last process is ending.
 const REMOVALS: u32 = 20;
@@ -186,16 +186,16 @@ fn mount_point(mounts: &str, is_meant: impl Fn(&str, &str) -> bool) -> Option<Pa
     })
 }
 
-/// Removes groups of processes that are gone without having removed them.
+/// Removes groups of processes that are gone without having removed them, with what still runs there.
 fn sweep(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.filter_map(Result::ok) {
         let name = entry.file_name();
         let owner = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next());
-        if owner.is_some_and(|pid| !Path::new("/proc").join(pid).exists())
-            && let Err(error) = fs::remove_dir(entry.path())
-        {
-            tracing::debug!(%error, group = %entry.path().display(), "control group not removed");
+        if owner.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+            // What this process may not see or signal stays, and its group with it.
+            let left = Group { directories: vec![entry.path()], kill_file: None, by_thread: false };
+            left.kill();
         }
     }
 }
@@ -347,6 +347,29 @@ mod tests {
         );
         assert_eq!(split(mounts, own, "memory"), None);
         assert_eq!(split(mounts, "8:pids:/\n", "pids"), Some("/sys/fs/cgroup/pids/".into()));
+    }
+
+    /// Somebody who was killed could not end what it ran.
+    #[test]
+    fn serial_what_a_dead_process_left_running_is_ended() {
+        let Ok(Hierarchy::Split { pids: place, .. } | Hierarchy::Unified(place)) = hierarchy()
+        else {
+            println!("skipped: no group can be made here");
+            return;
+        };
+        let mut gone = std::process::Command::new("true").spawn().expect("a process");
+        let owner = gone.id();
+        assert!(gone.wait().expect("it ended").success());
+        let directory = place.join(format!("{PREFIX}{owner}-0"));
+        fs::create_dir(&directory).expect("a group");
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("a process");
+        fs::write(directory.join("cgroup.procs"), child.id().to_string()).expect("it joins");
+        let reaping = std::thread::spawn(move || child.wait().expect("it ended"));
+        sweep(place);
+        assert!(!reaping.join().expect("reaped").success());
+        // What had not quite ended kept it; the next one to look finds it empty.
+        sweep(place);
+        assert!(!directory.exists());
     }
 
     /// A group of version 2 with the kernel itself: who joins is in it, and all end at once.

@@ -25,7 +25,7 @@ struct Waiting<T> {
     runtime: Id,
     asks: oneshot::Sender<oneshot::Sender<T>>,
     /// It owns the spare, so that the spare ends with the runtime it belongs to.
-    _maker: JoinSet<()>,
+    maker: JoinSet<()>,
 }
 
 impl<T> Default for Spare<T> {
@@ -53,7 +53,7 @@ impl<T: Send + 'static> Spare<T> {
                 let _gone = taker.send(made).is_err();
             }
         });
-        self.put(Some(Waiting { runtime, asks, _maker: maker }));
+        self.put(Some(Waiting { runtime, asks, maker }));
     }
 
     /// The one that is there, or is about to be; nothing when it was made in another runtime.
@@ -65,6 +65,14 @@ impl<T: Send + 'static> Spare<T> {
         let (give, given) = oneshot::channel();
         waiting.asks.send(give).ok()?;
         tokio::time::timeout(MADE, given).await.ok()?.ok()
+    }
+
+    /// Ends the one that is there, with what belongs to it.
+    pub(crate) async fn end(&self) {
+        let Some(mut waiting) = self.put(None) else { return };
+        if tokio::time::timeout(MADE, waiting.maker.shutdown()).await.is_err() {
+            tracing::debug!("a launcher that nobody needs any more was not ended in time");
+        }
     }
 
     fn put(&self, new: Option<Waiting<T>>) -> Option<Waiting<T>> {
