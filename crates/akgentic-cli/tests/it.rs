@@ -227,7 +227,14 @@ mod akgentic {
             r#"{{"tool": "workspace_read", "arguments": {{"path": "{}"}}}}"#,
             "x/".repeat(100_000)
         );
-        let cases: [(&[u8], &str); 20] = [
+        let name = "x".repeat(1_000_000);
+        let long_tool = format!(r#"{{"tool": "{name}"}}"#);
+        let long_command = format!(r#"{{"command": "/{name}"}}"#);
+        let long_role = format!(r#"{{"command": "/hire_member {name}"}}"#);
+        let cases: [(&[u8], &str); 23] = [
+            (long_tool.as_bytes(), "retriable"),
+            (long_command.as_bytes(), "unknown_command"),
+            (long_role.as_bytes(), "command"),
             (b"null", "request"),
             (b"[]", "request"),
             (b"{}", "request"),

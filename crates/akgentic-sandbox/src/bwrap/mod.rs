@@ -1,6 +1,7 @@
 //! `bwrap`: commands in namespaces of their own, with only the workspace to write to.
 
 #[cfg(target_os = "linux")]
+mod mask;
 mod plan;
 #[cfg(target_os = "linux")]
 mod seccomp;

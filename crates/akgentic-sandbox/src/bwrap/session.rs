@@ -10,8 +10,9 @@ use std::time::Instant;
 
 use futures_util::future::BoxFuture;
 
+use super::mask::Mask;
 use super::plan::{self, Plan, WORKSPACE};
-use super::survey::{Survey, planted, remove_empty, survey};
+use super::survey::{Survey, planted, survey};
 use super::tree::{BwrapTree, setup};
 use super::view::{self, Part};
 use super::{Bwrap, Repositories, seccomp};
@@ -28,9 +29,6 @@ use crate::process::launch::{Frame, Launched, Launcher, Open, line};
 use crate::process::spare::{Ready, Spare, launch};
 use crate::process::supervise::supervise;
 use crate::run::{Ended, Outcome, Run};
-
-/// A name whose folder is put in the way of a repository that is not there.
-const REPOSITORY: &str = ".git";
 
 /// Most repositories that are made read-only: each is a mount, and bwrap takes so many arguments.
 const REPOSITORIES_MAX: usize = 1000;
@@ -78,7 +76,6 @@ impl BwrapSession {
         })?;
         let prepared = || -> io::Result<_> {
             let private = Private::new("akgentic-bwrap-")?;
-            fs::create_dir(private.path().join("empty"))?;
             let parts = view::system(&options.visible, private.path())?;
             let filter = match seccomp::filter() {
                 None => None,
@@ -107,10 +104,10 @@ impl BwrapSession {
         })
     }
 
-    /// What is read-only below the workspace, and whether a folder is put where nothing is.
-    fn read_only(&self, before: &Survey) -> Result<(Vec<(PathBuf, PathBuf)>, bool), RunError> {
+    /// What is read-only below the workspace.
+    fn read_only(&self, before: &Survey) -> Result<Vec<(PathBuf, PathBuf)>, RunError> {
         if self.options.repositories == Repositories::Writable {
-            return Ok((Vec::new(), false));
+            return Ok(Vec::new());
         }
         if !self.root.is_in_place() {
             return Err(RunError::Launch(format!(
@@ -124,24 +121,20 @@ impl BwrapSession {
             return Err(RunError::Repositories {
                 found,
                 most: REPOSITORIES_MAX,
-                one: one.map(|path| path.display().to_string()).unwrap_or_default(),
+                one: one.map(|(path, _)| path.display().to_string()).unwrap_or_default(),
             });
         }
-        let own = |path: &PathBuf| (path.clone(), self.root.path().join(path));
-        let mut read_only: Vec<_> = before.repositories.iter().map(own).collect();
-        let top = Path::new(REPOSITORY);
-        let is_there = before.repositories.iter().chain(&before.linked).any(|path| path == top);
-        if !is_there {
-            read_only.push((top.to_owned(), self.private.path().join("empty")));
-        }
-        for link in &before.linked {
+        let repositories = before.repositories.iter();
+        let mut read_only: Vec<_> =
+            repositories.map(|(path, _)| (path.clone(), self.root.path().join(path))).collect();
+        for (link, _) in &before.linked {
             let target = fs::canonicalize(self.root.path().join(link)).ok();
             let below = target.as_ref().and_then(|path| path.strip_prefix(self.root.path()).ok());
             if let (Some(target), Some(below)) = (&target, below) {
                 read_only.push((below.to_owned(), target.clone()));
             }
         }
-        Ok((read_only, !is_there))
+        Ok(read_only)
     }
 
     pub(super) async fn execute(&self, run: Run) -> Result<Outcome, RunError> {
@@ -159,9 +152,12 @@ impl BwrapSession {
             return Ok(Outcome::out_of_time(&run, self.enforcement.clone()));
         }
         let started = Instant::now();
+        let mask = match self.options.repositories {
+            Repositories::ReadOnly => Mask::put(&self.root).await?,
+            Repositories::Writable => None,
+        };
         let before = self.survey().await?;
-        let (read_only, masked) = self.read_only(&before)?;
-        let mask = Mask(masked.then_some(&self.root));
+        let read_only = self.read_only(&before)?;
         let words = plan::arguments(&self.plan(&read_only), folder.as_str(), run.command.argv());
         if words.len() > plan::ARGUMENTS_MAX {
             let own = words.len() - run.command.argv().len();
@@ -302,17 +298,6 @@ impl Session for BwrapSession {
 
     fn run(&self, run: Run) -> BoxFuture<'_, Result<Outcome, RunError>> {
         Box::pin(self.execute(run))
-    }
-}
-
-/// The folder put in the way of a repository, removed when the run is over.
-struct Mask<'a>(Option<&'a Root>);
-
-impl Drop for Mask<'_> {
-    fn drop(&mut self) {
-        if let Some(root) = self.0 {
-            remove_empty(root, REPOSITORY);
-        }
     }
 }
 

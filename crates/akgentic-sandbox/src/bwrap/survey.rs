@@ -21,10 +21,10 @@ const TOLD_MAX: usize = 20;
 /// What a walk found, as paths below the root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Survey {
-    /// Everything called `.git`: folders and files.
-    pub repositories: Vec<PathBuf>,
-    /// Links called `.git`.
-    pub linked: Vec<PathBuf>,
+    /// Everything called `.git`, folders and files, with its number.
+    pub repositories: Vec<(PathBuf, u64)>,
+    /// Links called `.git`, with their numbers.
+    pub linked: Vec<(PathBuf, u64)>,
     /// What is no file, folder or link.
     pub special: Vec<(PathBuf, &'static str)>,
     /// Links that lead out of the workspace.
@@ -72,14 +72,14 @@ pub(super) fn survey(root: &Root) -> Survey {
             match entry.file_type() {
                 FileType::Symlink => {
                     if is_repository {
-                        found.linked.push(path.clone());
+                        found.linked.push((path.clone(), entry.ino()));
                     }
                     if leads_out(&handle, &path) {
                         found.outward.push(path);
                     }
                 }
                 FileType::Directory | FileType::RegularFile if is_repository => {
-                    found.repositories.push(path);
+                    found.repositories.push((path, entry.ino()));
                 }
                 FileType::Directory => todo.push(path),
                 FileType::RegularFile => {}
@@ -148,8 +148,10 @@ pub(super) fn planted(before: &Survey, after: &Survey) -> Vec<String> {
         }
     };
     let known: HashSet<_> = before.repositories.iter().chain(&before.linked).collect();
-    for path in after.repositories.iter().chain(&after.linked) {
-        if !known.contains(path) {
+    for repository in after.repositories.iter().chain(&after.linked) {
+        // One that stands where another one stood is as new as any.
+        if !known.contains(repository) {
+            let (path, _) = repository;
             tell(&|| {
                 format!(
                     "a repository was made at {}: do not run git there on the host before its settings and hooks were looked at",
@@ -181,16 +183,6 @@ fn shown(path: &Path) -> String {
     path.display().to_string().replace(char::is_control, "\u{fffd}")
 }
 
-/// Removes an empty folder of this name that a mount left behind.
-pub(super) fn remove_empty(root: &Root, name: &str) {
-    let removed = rustix::fs::unlinkat(root.handle(), name, rustix::fs::AtFlags::REMOVEDIR);
-    if let Err(error) = removed
-        && error != rustix::io::Errno::NOENT
-    {
-        tracing::warn!(%error, name, "the mount point of a run is left in the workspace");
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -208,9 +200,11 @@ mod tests {
         let root = Root::open(base.path()).expect("a root");
         let mut found = survey(&root);
         found.repositories.sort();
+        let repositories: Vec<_> =
+            found.repositories.iter().map(|(path, _)| path.clone()).collect();
         found.outward.sort();
         let paths = |list: &[&str]| list.iter().map(PathBuf::from).collect::<Vec<_>>();
-        assert_eq!(found.repositories, paths(&[".git", "a/b/.git"]));
+        assert_eq!(repositories, paths(&[".git", "a/b/.git"]));
         assert_eq!(found.outward, paths(&["a/out", "etc"]));
         assert!(found.complete && found.special.is_empty());
         assert_eq!(planted(&found, &found), Vec::<String>::new());

@@ -361,7 +361,43 @@ async fn what_is_too_long_and_too_many_repositories_are_told() {
     }
     let error = stage.session.run(command(&["true"])).await.expect_err("too many");
     assert_eq!(error.code(), "too_many_repositories");
-    assert!(error.to_string().contains("1001") && error.to_string().contains("g/"), "{error}");
+    assert!(error.to_string().contains("1002") && error.to_string().contains("g/"), "{error}");
     fs::remove_dir_all(stage.root().join("g")).expect("removed");
     assert_eq!(said(&stage.run(command(&["true"])).await).2, 0);
+}
+
+/// The end of one run takes no protection from another one in the same workspace.
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_beside_each_other_cannot_make_a_repository_at_the_top() {
+    let Some(stage) = Stage::bwrap().await else { return };
+    let plant = |after: f64| {
+        format!(
+            "sleep {after}; mkdir -p .git/hooks; echo x >.git/hooks/post-checkout; ls .git; \
+             ls .git/hooks; exit 0"
+        )
+    };
+    let (first, second, third) = (plant(0.4), plant(1.2), plant(0.8));
+    let late = async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        tokio::join!(stage.bash(&second), stage.bash(&third))
+    };
+    let (one, (two, three)) = tokio::join!(stage.bash(&first), late);
+    for outcome in [one, two, three] {
+        assert_eq!(said(&outcome).0, "", "nothing is in it");
+    }
+    assert_eq!(names(&stage.root()), Vec::<String>::new());
+    let alone = stage.bash(&plant(0.0)).await;
+    assert_eq!(said(&alone).0, "");
+    assert_eq!(names(&stage.root()), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_in_the_place_of_one_that_was_moved_is_told() {
+    let Some(stage) = Stage::bwrap().await else { return };
+    stage.write("sub/.git/config", "good");
+    let script = "mv sub sub2 && mkdir -p sub/.git && echo evil >sub/.git/config && echo done";
+    let outcome = stage.bash(script).await;
+    assert_eq!(said(&outcome).0, "done\n");
+    let told = outcome.notices.join("\n");
+    assert!(told.contains("made at sub/.git:") && told.contains("made at sub2/.git:"), "{told}");
 }
