@@ -14,6 +14,7 @@ use crate::factory::BindError;
 use crate::observer::Observer;
 use crate::order::Dependency;
 use crate::params::UnservedChannel;
+use crate::quote::quoted;
 use crate::tool::Tool;
 
 /// Serializable configuration of one tool: no handles, no locks, no I/O.
@@ -190,7 +191,7 @@ pub struct ToolsetError {
 #[non_exhaustive]
 pub enum LoadCardError {
     /// No linked crate knows this kind of card.
-    #[error("no card is registered as {path:?}{}", Hint { missing: *hint, known })]
+    #[error("no card is registered as {}{}", quoted(path), Hint { missing: *hint, known })]
     UnknownCard {
         /// The marker.
         path: String,

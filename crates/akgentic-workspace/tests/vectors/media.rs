@@ -45,7 +45,7 @@ fn put_pictures(folder: &Folder, tree: &Value, below: &str) {
     }
 }
 
-/// Whether a part is what a case shows; bitmaps are sent as PNG.
+/// Whether a part is what a case shows; with `vision` bitmaps are sent as PNG, else as they are.
 fn is_same(part: &Part, want: &Value) -> bool {
     match part {
         Part::Text(text) => want["text"] == json!(text),
@@ -55,7 +55,7 @@ fn is_same(part: &Part, want: &Value) -> bool {
             else {
                 return false;
             };
-            if kind == "image/bmp" {
+            if kind == "image/bmp" && cfg!(feature = "vision") {
                 let same =
                     |bytes: &[u8]| image::load_from_memory(bytes).expect("a picture").to_rgb8();
                 return media.media_type == "image/png"
