@@ -12,8 +12,22 @@ use rustix::process::{Pid, Signal};
 use crate::enforcement::{Enforcement, Measure};
 use crate::limits::Limits;
 
-/// Names of groups start so; the process that made them follows.
+/// Names of groups start so; the PID namespace and the process that made them follow.
 const PREFIX: &str = "akgentic-command-";
+
+/// How the names of groups start that the process of this number made.
+///
+/// A number means something in its namespace only: what another one made is not ours to judge.
+fn made_by(pid: u32) -> Option<String> {
+    let own = i32::try_from(std::process::id()).ok()?;
+    Some(format!("{PREFIX}{}-{pid}-", super::proc::pid_namespace(own)?))
+}
+
+/// Who made the group of this name, if that was somebody of our PID namespace.
+fn maker(name: &str) -> Option<u32> {
+    let pid = name.strip_prefix(PREFIX)?.split('-').nth(1)?.parse().ok()?;
+    name.starts_with(&made_by(pid)?).then_some(pid)
+}
 
 /// How often, and how long apart, the removal of a group is tried whose last process is ending.
 const REMOVALS: u32 = 20;
@@ -71,7 +85,8 @@ impl Hierarchy {
     /// Makes a group with these bounds.
     pub(crate) fn group(&self, limits: &Limits) -> io::Result<Group> {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{PREFIX}{}-{number}", std::process::id());
+        let unknown = || io::Error::other("the PID namespace of this process cannot be read");
+        let name = format!("{}{number}", made_by(std::process::id()).ok_or_else(unknown)?);
         let mut group = Group { directories: Vec::new(), kill_file: None, by_thread: false };
         let pids_max = limits.processes.map_or("max".to_owned(), |count| count.to_string());
         match self {
@@ -191,8 +206,8 @@ fn sweep(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.filter_map(Result::ok) {
         let name = entry.file_name();
-        let owner = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next());
-        if owner.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+        let owner = name.to_str().and_then(maker);
+        if owner.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
             // What this process may not see or signal stays, and its group with it.
             let left = Group { directories: vec![entry.path()], kill_file: None, by_thread: false };
             left.kill();
@@ -360,8 +375,11 @@ mod tests {
         let mut gone = std::process::Command::new("true").spawn().expect("a process");
         let owner = gone.id();
         assert!(gone.wait().expect("it ended").success());
-        let directory = place.join(format!("{PREFIX}{owner}-0"));
-        fs::create_dir(&directory).expect("a group");
+        let name = format!("{}0", made_by(owner).expect("a name"));
+        let (directory, foreign) = (place.join(&name), place.join(name.replacen('-', "-0", 2)));
+        for group in [&directory, &foreign] {
+            fs::create_dir(group).expect("a group");
+        }
         let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("a process");
         fs::write(directory.join("cgroup.procs"), child.id().to_string()).expect("it joins");
         let reaping = std::thread::spawn(move || child.wait().expect("it ended"));
@@ -370,6 +388,8 @@ mod tests {
         // What had not quite ended kept it; the next one to look finds it empty.
         sweep(place);
         assert!(!directory.exists());
+        assert!(foreign.exists(), "in another PID namespace, its owner may well be there");
+        fs::remove_dir(foreign).expect("removed");
     }
 
     /// A group of version 2 with the kernel itself: who joins is in it, and all end at once.
@@ -379,7 +399,7 @@ mod tests {
         let own = fs::read_to_string("/proc/self/cgroup").expect("groups");
         let places = unified(&mounts, &own);
         let limits = Limits { processes: Some(8), ..Limits::default() };
-        let name = format!("{PREFIX}{}-test", std::process::id());
+        let name = format!("{PREFIX}test-{}", std::process::id());
         let mut plain = Group { directories: Vec::new(), kill_file: None, by_thread: false };
         let full = places.iter().find(|place| usable_unified(place).is_ok());
         let group = if let Some(place) = full {
