@@ -104,17 +104,8 @@ fn record(
     let model_name = named(&response.model_name, model);
     let provider_name = named(&response.provider_name, config.provider.as_str());
     let usage = &response.usage;
-    let event = LlmUsageEvent {
-        run_id: ONE_SHOT_RUN.to_owned(),
-        estimated_cost_usd: PriceTable::builtin().cost(&provider_name, &model_name, usage.into()),
-        model_name,
-        provider_name,
-        input_tokens: usage.input_tokens,
-        output_tokens: usage.output_tokens,
-        cache_read_tokens: usage.cache_read_tokens,
-        cache_write_tokens: usage.cache_write_tokens,
-        requests: 1,
-    };
+    let cost = PriceTable::builtin().cost(&provider_name, &model_name, usage.into());
+    let event = LlmUsageEvent::new(ONE_SHOT_RUN, model_name, provider_name, usage, cost);
     match agent.get() {
         Ok(ctx) => ctx.notify_event(LlmEvent::Usage(event).into_value()),
         Err(error) => tracing::debug!(%error, "usage of a question is not recorded"),

@@ -365,17 +365,9 @@ impl ContextManager {
         usage: &RequestUsage,
     ) -> Result<(), BoxError> {
         let estimated_cost_usd = self.meter.cost(&provider_name, &model_name, usage);
-        self.notify(&LlmEvent::Usage(LlmUsageEvent {
-            run_id,
-            model_name,
-            provider_name,
-            input_tokens: usage.input_tokens,
-            output_tokens: usage.output_tokens,
-            cache_read_tokens: usage.cache_read_tokens,
-            cache_write_tokens: usage.cache_write_tokens,
-            requests: 1,
-            estimated_cost_usd,
-        }))
+        let event =
+            LlmUsageEvent::new(run_id, model_name, provider_name, usage, estimated_cost_usd);
+        self.notify(&LlmEvent::Usage(event))
     }
 
     fn apply_window(&mut self) {

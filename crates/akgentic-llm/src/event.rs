@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::BoxError;
 use crate::message::ModelMessage;
+use crate::usage::RequestUsage;
 
 /// A message was added to the conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -79,6 +80,30 @@ pub struct LlmUsageEvent {
     #[serde(default)]
     pub estimated_cost_usd: f64,
 }
+
+impl LlmUsageEvent {
+    /// What one response consumed, and what that cost.
+    pub fn new(
+        run_id: impl Into<String>,
+        model_name: impl Into<String>,
+        provider_name: impl Into<String>,
+        usage: &RequestUsage,
+        estimated_cost_usd: f64,
+    ) -> Self {
+        Self {
+            run_id: run_id.into(),
+            model_name: model_name.into(),
+            provider_name: provider_name.into(),
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            cache_read_tokens: usage.cache_read_tokens,
+            cache_write_tokens: usage.cache_write_tokens,
+            requests: 1,
+            estimated_cost_usd,
+        }
+    }
+}
+
 payload!(LlmUsageEvent = "akgentic.llm.event.LlmUsageEvent",
     aliases: ["akgentic.llm.LlmUsageEvent"], snapshot: no_addresses);
 

@@ -3,12 +3,9 @@
 //!
 //! `akgentic::agent::CustomAgent` is the type; its source is the worked example for types of your own.
 
-#![expect(clippy::print_stderr, reason = "a program tells its failures")]
-
 #[path = "../shared.rs"]
 mod shared;
 
-use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,14 +17,8 @@ use akgentic::llm::{FunctionModel, ModelInput, RequestPart};
 use akgentic::prelude::*;
 use anyhow::{Context as _, bail};
 use clap::Parser;
+use shared::say;
 use tokio::sync::watch;
-
-/// Prints a line; that nobody reads it any more is no failure.
-macro_rules! say {
-    ($($text:tt)*) => {
-        let _printed = writeln!(std::io::stdout(), $($text)*).is_ok();
-    };
-}
 
 /// An agent triages an incident.
 #[derive(Debug, Parser)]
@@ -44,13 +35,7 @@ struct Arguments {
 #[tokio::main]
 async fn main() -> ExitCode {
     shared::log_to_stderr();
-    match run(Arguments::parse()).await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("custom_agent: {}", shared::failure(&error));
-            ExitCode::FAILURE
-        }
-    }
+    shared::exit("custom_agent", run(Arguments::parse()).await)
 }
 
 async fn run(arguments: Arguments) -> anyhow::Result<()> {

@@ -1,12 +1,9 @@
 //! A person steers an agent that is at work: writes to it in the middle of a run, cancels a run,
 //! and sees what becomes of work that reaches a limit.
 
-#![expect(clippy::print_stderr, reason = "a program tells its failures")]
-
 #[path = "../shared.rs"]
 mod shared;
 
-use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,16 +21,10 @@ use anyhow::bail;
 use clap::Parser;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use shared::say;
 use tokio::sync::{Semaphore, watch};
 
 const SCENARIO: &str = include_str!("../../scenarios/run_control.yaml");
-
-/// Prints a line; that nobody reads it any more is no failure.
-macro_rules! say {
-    ($($text:tt)*) => {
-        let _printed = writeln!(std::io::stdout(), $($text)*).is_ok();
-    };
-}
 
 /// A person steers an agent that is at work.
 #[derive(Debug, Parser)]
@@ -47,13 +38,7 @@ struct Arguments {
 #[tokio::main]
 async fn main() -> ExitCode {
     shared::log_to_stderr();
-    match run(&Arguments::parse()).await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("run_control: {}", shared::failure(&error));
-            ExitCode::FAILURE
-        }
-    }
+    shared::exit("run_control", run(&Arguments::parse()).await)
 }
 
 async fn run(arguments: &Arguments) -> anyhow::Result<()> {

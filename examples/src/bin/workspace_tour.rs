@@ -1,13 +1,10 @@
 //! Two agents share a folder: what one of them has not seen it cannot overwrite, what does not
 //! collide survives, commands are held by a sandbox, and a journal knows who did what.
 
-#![expect(clippy::print_stderr, reason = "a program tells its failures")]
-
 #[path = "../shared.rs"]
 mod shared;
 
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command as Program, ExitCode};
 use std::time::Duration;
@@ -19,13 +16,7 @@ use akgentic::workspace::params::WorkspaceExec;
 use anyhow::{Context as _, bail};
 use clap::Parser;
 use serde_json::{Value, json};
-
-/// Prints a line; that nobody reads it any more is no failure.
-macro_rules! say {
-    ($($text:tt)*) => {
-        let _printed = writeln!(std::io::stdout(), $($text)*).is_ok();
-    };
-}
+use shared::say;
 
 /// What the tools of a workspace do for agents that share it.
 #[derive(Debug, Parser)]
@@ -41,13 +32,7 @@ struct Arguments {
 #[tokio::main]
 async fn main() -> ExitCode {
     shared::log_to_stderr();
-    match run(Arguments::parse()).await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("workspace_tour: {}", shared::failure(&error));
-            ExitCode::FAILURE
-        }
-    }
+    shared::exit("workspace_tour", run(Arguments::parse()).await)
 }
 
 async fn run(arguments: Arguments) -> anyhow::Result<()> {

@@ -1,6 +1,5 @@
 //! From what the person writes to what the team is told.
 
-use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use anyhow::bail;
 
 use crate::input::{self, Input};
 use crate::line::{ALIASES, Wanted, wanted};
+use crate::shared::say;
 use crate::show::Show;
 use crate::team::{HUMAN, MANAGER};
 

@@ -3,9 +3,7 @@
 //!
 //! Lines of standard input are what the person says; `/help` tells what there is.
 
-#![expect(clippy::print_stderr, reason = "a program tells its failures")]
-
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,13 +15,6 @@ use akgentic::prelude::*;
 use anyhow::{Context as _, bail};
 use clap::Parser;
 
-/// Prints a line; that nobody reads it any more is no failure.
-macro_rules! say {
-    ($($text:tt)*) => {
-        let _printed = writeln!(std::io::stdout(), $($text)*).is_ok();
-    };
-}
-
 mod chat;
 mod input;
 mod line;
@@ -34,6 +25,7 @@ mod team;
 mod usage;
 
 use chat::Chat;
+use shared::say;
 use show::Show;
 
 const SCENARIO: &str = include_str!("../../../scenarios/simple_team.yaml");
@@ -70,13 +62,7 @@ fn default_folder() -> PathBuf {
 #[tokio::main]
 async fn main() -> ExitCode {
     shared::log_to_stderr();
-    match run(Arguments::parse()).await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("simple_team: {}", shared::failure(&error));
-            ExitCode::FAILURE
-        }
-    }
+    shared::exit("simple_team", run(Arguments::parse()).await)
 }
 
 async fn run(arguments: Arguments) -> anyhow::Result<()> {

@@ -1,7 +1,6 @@
 //! Prints what happens in the team and keeps what the program wants to know of it.
 
 use std::collections::HashSet;
-use std::io::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use akgentic::core::message::{
@@ -16,6 +15,7 @@ use akgentic::tool::{CommandDescriptor, CommandsAnnouncedEvent};
 use tokio::sync::watch;
 use uuid::Uuid;
 
+use crate::shared::say;
 use crate::team::MANAGER;
 use crate::usage::Usage;
 

@@ -177,19 +177,8 @@ impl Writer<'_> {
 
     /// The files of a result, in a message of their own.
     fn shown(&self, result: &Return<'_>) -> Option<Value> {
-        let files = result.files();
-        if files.is_empty() {
-            return None;
-        }
-        let frame =
-            |file| media::frame(self.asked.name(result.name), self.ids.wire(result.id), file);
-        let items: Vec<Value> = files
-            .into_iter()
-            .flat_map(|file| {
-                [text_item(frame(file)), shown_file(file), text_item(media::FRAME_END)]
-            })
-            .collect();
-        Some(json!({"role": "user", "content": items}))
+        let (tool, call) = (self.asked.name(result.name), self.ids.wire(result.id));
+        media::shown(result, tool, call, text_item, shown_file)
     }
 
     fn answer(&self, response: &ModelResponse) -> Option<Value> {

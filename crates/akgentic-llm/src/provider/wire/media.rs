@@ -5,6 +5,9 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 
+use serde_json::{Value, json};
+
+use super::pieces::Return;
 use crate::content::{BinaryContent, ToolContent, ToolItem, UserContent, UserItem};
 use crate::history::History;
 use crate::message::ModelMessage;
@@ -62,6 +65,23 @@ pub(super) fn frame(tool: &str, call: &str, binary: &BinaryContent) -> String {
 
 /// The line after it.
 pub(super) const FRAME_END: &str = "</tool_result>";
+
+/// The files of a result in a message of the user, for languages whose results hold text only.
+pub(super) fn shown(
+    result: &Return<'_>,
+    tool: &str,
+    call: &str,
+    text: fn(String) -> Value,
+    file: fn(&BinaryContent) -> Value,
+) -> Option<Value> {
+    let files = result.files();
+    if files.is_empty() {
+        return None;
+    }
+    let framed = |shown| [text(frame(tool, call, shown)), file(shown), text(FRAME_END.to_owned())];
+    let items: Vec<Value> = files.into_iter().flat_map(framed).collect();
+    Some(json!({"role": "user", "content": items}))
+}
 
 /// The history with a note in the place of each file that is not text; `None` when it has none.
 ///

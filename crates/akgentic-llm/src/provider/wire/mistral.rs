@@ -6,7 +6,7 @@ use super::chat::text_item;
 use super::pieces::{self, Piece, Return, pieces};
 use super::tools::NativeOutput;
 use super::{Asked, Ids, Outgoing, arguments_text, data_image, media, set};
-use crate::content::{BinaryContent, UserContent, UserItem};
+use crate::content::{BinaryContent, UserItem};
 use crate::error::ModelError;
 use crate::message::{ModelMessage, ModelRequest, ModelResponse};
 use crate::part::ResponsePart;
@@ -80,7 +80,7 @@ impl Writer<'_> {
             for file in files.drain(..) {
                 push(written, file);
             }
-            if let Some(message) = spoken(&piece) {
+            if let Some(message) = piece.said(user_item) {
                 push(written, message);
             }
         }
@@ -90,19 +90,8 @@ impl Writer<'_> {
     }
 
     fn shown(&self, result: &Return<'_>) -> Option<Value> {
-        let files = result.files();
-        if files.is_empty() {
-            return None;
-        }
-        let frame =
-            |file| media::frame(self.asked.name(result.name), self.ids.wire(result.id), file);
-        let items: Vec<Value> = files
-            .into_iter()
-            .flat_map(|file| {
-                [text_item(frame(file)), shown_file(file), text_item(media::FRAME_END)]
-            })
-            .collect();
-        Some(json!({"role": "user", "content": items}))
+        let (tool, call) = (self.asked.name(result.name), self.ids.wire(result.id));
+        media::shown(result, tool, call, text_item, shown_file)
     }
 
     fn answer(&self, response: &ModelResponse) -> Value {
@@ -137,23 +126,6 @@ fn push(written: &mut Vec<Value>, message: Value) {
         written.push(json!({"role": "assistant", "content": [text_item("OK")], "prefix": false}));
     }
     written.push(message);
-}
-
-fn spoken(piece: &Piece<'_>) -> Option<Value> {
-    match piece {
-        Piece::System(content) | Piece::Nudge(content) => {
-            Some(json!({"role": "system", "content": content}))
-        }
-        Piece::Feedback(content) => Some(json!({"role": "user", "content": content})),
-        Piece::User(UserContent::Text(content)) => {
-            Some(json!({"role": "user", "content": content}))
-        }
-        Piece::User(UserContent::Items(items)) => {
-            let items: Vec<Value> = items.iter().filter_map(user_item).collect();
-            (!items.is_empty()).then(|| json!({"role": "user", "content": items}))
-        }
-        Piece::Return(_) => None,
-    }
 }
 
 fn user_item(item: &UserItem) -> Option<Value> {

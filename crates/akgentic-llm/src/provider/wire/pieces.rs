@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 
 use super::media;
-use crate::content::{BinaryContent, ToolContent, ToolItem, UserContent};
+use crate::content::{BinaryContent, ToolContent, ToolItem, UserContent, UserItem};
 use crate::feedback::{Feedback, RetryCause, errors_json, feedback_text};
 use crate::message::{ModelMessage, ModelRequest};
 use crate::part::{Outcome, RequestPart, ToolReturnPart};
@@ -22,6 +22,27 @@ pub(super) enum Piece<'a> {
     Feedback(String),
     /// That the last reply held nothing; the system says so.
     Nudge(&'a str),
+}
+
+impl Piece<'_> {
+    /// What the system or somebody says, as most languages spell it; nothing for a result.
+    pub(super) fn said(&self, item: fn(&UserItem) -> Option<Value>) -> Option<Value> {
+        let (role, content) = match self {
+            Piece::System(text) | Piece::Nudge(text) => ("system", Value::from(*text)),
+            Piece::Feedback(text) | Piece::User(UserContent::Text(text)) => {
+                ("user", Value::from(text.as_str()))
+            }
+            Piece::User(UserContent::Items(items)) => {
+                let items: Vec<Value> = items.iter().filter_map(item).collect();
+                if items.is_empty() {
+                    return None;
+                }
+                ("user", Value::from(items))
+            }
+            Piece::Return(_) => return None,
+        };
+        Some(json!({"role": role, "content": content}))
+    }
 }
 
 /// The result of a call.

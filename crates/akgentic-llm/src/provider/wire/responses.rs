@@ -9,7 +9,7 @@ use super::{
     Asked, Fault, Ids, Outgoing, Reader, arguments_text, count, counters, error_text, failed, list,
     media, nameless, profile, set, stamp, text, think, unmeasured,
 };
-use crate::content::{BinaryContent, ToolItem, UserContent, UserItem};
+use crate::content::{BinaryContent, ToolItem, UserItem};
 use crate::error::ModelError;
 use crate::message::{FinishReason, ModelMessage, ModelResponse};
 use crate::model::{StreamEvent, ToolCallDelta};
@@ -91,22 +91,12 @@ impl Writer<'_> {
 
     fn item(&self, piece: &Piece<'_>) -> Option<Value> {
         match piece {
-            Piece::System(content) | Piece::Nudge(content) => {
-                Some(json!({"role": "system", "content": content}))
-            }
-            Piece::Feedback(content) => Some(json!({"role": "user", "content": content})),
-            Piece::User(UserContent::Text(content)) => {
-                Some(json!({"role": "user", "content": content}))
-            }
-            Piece::User(UserContent::Items(items)) => {
-                let items: Vec<Value> = items.iter().filter_map(user_item).collect();
-                (!items.is_empty()).then(|| json!({"role": "user", "content": items}))
-            }
             Piece::Return(result) => Some(json!({
                 "type": "function_call_output",
                 "call_id": self.ids.wire(result.id),
                 "output": output(result),
             })),
+            said => said.said(user_item),
         }
     }
 
