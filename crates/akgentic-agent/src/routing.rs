@@ -37,7 +37,13 @@ pub struct Membership<'a> {
 
 impl TeamResolver for Membership<'_> {
     async fn get_team_member(&self, name: &str) -> Result<Option<ActorAddress>, ActorError> {
-        Ok(self.ctx.team()?.get_team_member(name).await?)
+        let team = self.ctx.team()?;
+        // Whoever is in the view has started; only a miss may be a record still on its way.
+        let known = team.view().and_then(|view| view.member(name));
+        match known.filter(ActorAddress::is_alive) {
+            Some(member) => Ok(Some(member)),
+            None => Ok(team.get_team_member(name).await?),
+        }
     }
 
     async fn hire_member(&self, role: &str) -> Result<ActorAddress, ActorError> {

@@ -245,7 +245,12 @@ async fn roster(observer: &Observer) -> Result<TeamRosterState, HireError> {
 
 async fn roles(observer: &Observer, only_hireable: bool) -> Result<RoleCatalogState, HireError> {
     observer.context()?;
-    let catalogue = observer.team()?.get_agent_catalog().await?;
+    let team = observer.team()?;
+    // Cards are in the view when their registration is over: no need to queue behind other work.
+    let catalogue = match team.view().filter(|_| team.address().is_alive()) {
+        Some(view) => view.cards(),
+        None => team.get_agent_catalog().await?,
+    };
     let allowed = allowed_roles(observer.address()?.role(), &catalogue);
     let is_told = |card: &&Arc<AgentCard>| {
         let may = allowed.is_none_or(|allowed| allowed.iter().any(|role| role == card.role()));

@@ -185,16 +185,22 @@ impl Pager {
         line.chars += bytes.iter().filter(|byte| starts_char(**byte)).count();
         // A character has four bytes at most, and one `\r` may have to go.
         let room = (self.limits.line_chars + 1).saturating_mul(4).saturating_sub(line.kept.len());
-        line.kept.extend(bytes.iter().take(room));
+        line.kept.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
     }
 
     fn end_line(&mut self, terminated: bool) {
-        let mut line = std::mem::take(&mut self.line);
         self.lines += 1;
-        let number = self.lines;
-        if number <= self.from {
-            return;
+        let mut line = std::mem::take(&mut self.line);
+        if self.lines > self.from {
+            self.show(&mut line, terminated);
         }
+        // What it was collected in serves the next one.
+        line.kept.clear();
+        self.line.kept = line.kept;
+    }
+
+    fn show(&mut self, line: &mut Line, terminated: bool) {
+        let number = self.lines;
         if terminated && line.ends_in_cr {
             line.chars -= 1;
             if count(line.kept.len()) == line.bytes {
@@ -202,23 +208,24 @@ impl Pager {
             }
         }
         let cut = line.chars > self.limits.line_chars;
-        // The bytes were checked before; what was kept of a long line may end within a character.
-        let kept = String::from_utf8_lossy(&line.kept);
-        let text = clip(&kept, self.limits.line_chars);
-        let mut shown = format!("{number:<5} {text}");
-        if cut {
-            let (chars, most) = (line.chars, self.limits.line_chars);
-            _ = write!(shown, " [... line cut: {chars} characters, showing {most} ...]");
-        }
-        let longer = self.out.len() + 1 + shown.len();
-        if self.shown > 0 && longer > self.limits.page_bytes {
-            self.spent = true;
-            return;
-        }
+        let before = self.out.len();
         if self.shown > 0 {
             self.out.push('\n');
         }
-        self.out.push_str(&shown);
+        // Writing to a String cannot fail.
+        _ = write!(self.out, "{number:<5} ");
+        // The bytes were checked before; what was kept of a long line may end within a character.
+        let kept = String::from_utf8_lossy(&line.kept);
+        self.out.push_str(if cut { clip(&kept, self.limits.line_chars) } else { &kept });
+        if cut {
+            let (chars, most) = (line.chars, self.limits.line_chars);
+            _ = write!(self.out, " [... line cut: {chars} characters, showing {most} ...]");
+        }
+        if self.shown > 0 && self.out.len() > self.limits.page_bytes {
+            self.out.truncate(before);
+            self.spent = true;
+            return;
+        }
         self.shown += 1;
         self.clipped |= cut;
     }

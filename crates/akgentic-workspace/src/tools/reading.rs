@@ -125,9 +125,10 @@ fn read_text(
         return Err(failed(&FileError::new(path, fault)));
     }
     // What is appended meanwhile belongs to the next read.
-    let mut source = Digesting::new(open.file.take(open.size));
+    let mut source = Digesting::new(open.file.take(open.size), open.size);
     let page = page(&mut source, path, window, stop)?;
-    let seen = Observation { sha: source.finish(), full: page.full };
+    let sha = source.finish().map_err(|error| failed(&FileError::new(path, error.into())))?;
+    let seen = Observation { sha, full: page.full };
     let shown = Shown { lines: page.shown, total: page.total };
     hand.tree.saw(&hand.agent, open.rel, seen, &shown, moment);
     Ok(page.text)
