@@ -200,6 +200,11 @@ pub enum UnexpectedBehavior {
         /// The id.
         id: String,
     },
+    /// A reply has more tool calls than [a run takes](crate::run::MOST_CALLS); none was executed.
+    TooManyToolCalls {
+        /// How many it has.
+        calls: usize,
+    },
     /// The output cap cut the reply before it held anything.
     Length,
 }
@@ -212,6 +217,13 @@ impl fmt::Display for UnexpectedBehavior {
                 write!(f, "no working call of tool {tool} after {max} retries")
             }
             Self::DuplicateToolCallIds { id } => write!(f, "two tool calls have the id {id}"),
+            Self::TooManyToolCalls { calls } => {
+                let most = crate::run::MOST_CALLS;
+                write!(
+                    f,
+                    "a reply has {calls} tool calls, and {most} are the most; none was executed"
+                )
+            }
             Self::Length => f.write_str("the output cap cut the reply before it held anything"),
         }
     }

@@ -140,22 +140,21 @@ impl<I: Copy + PartialEq> MailboxHook<I> {
             return Ok(());
         }
         let mut pending = mail.get_mailbox();
+        // What was announced was looked at before, and was no cancel.
+        pending.retain(|one| !self.announced.contains(&one.message.id));
         if purge(mail, pending.iter().map(|one| &one.message)) {
             return Err(RunInterrupted.into());
         }
-        if self.notice_enabled {
-            pending.retain(|one| !self.announced.contains(&one.message.id));
-            if !pending.is_empty() {
-                let offered = offerable(mail, &pending);
-                let options = NoticeOptions {
-                    closing: &self.options.arrival_closing,
-                    max_lines: self.options.notice_max_lines,
-                };
-                let messages = pending.iter().map(|one| &*one.message);
-                let notice = render_arrival_notice(messages, &offered, options)?;
-                self.notices.extend(queue.enqueue(notice));
-                self.announced.extend(pending.iter().map(|one| one.message.id));
-            }
+        if self.notice_enabled && !pending.is_empty() {
+            let offered = offerable(mail, &pending);
+            let options = NoticeOptions {
+                closing: &self.options.arrival_closing,
+                max_lines: self.options.notice_max_lines,
+            };
+            let messages = pending.iter().map(|one| &*one.message);
+            let notice = render_arrival_notice(messages, &offered, options)?;
+            self.notices.extend(queue.enqueue(notice));
+            self.announced.extend(pending.iter().map(|one| one.message.id));
         }
         self.settled_at = arrivals;
         Ok(())

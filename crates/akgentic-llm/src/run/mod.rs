@@ -27,6 +27,7 @@ use akgentic_tool_core::ToolDefinition;
 
 pub use calls::{CallOutcome, PlannedCall, ToolBatch, ToolsReport};
 pub use node::Node;
+pub use reply::MOST_CALLS;
 pub use spec::{RunOptions, RunSpec, Stamps};
 pub use tools::ToolSet;
 

@@ -9,6 +9,9 @@ use crate::message::{FinishReason, MessageState, ModelResponse};
 use crate::output::{Output, OutputMode};
 use crate::part::{RequestPart, ResponsePart, RetryFeedbackPart, ToolArgs, ToolCallPart};
 
+/// Most tool calls of one reply; a reply with more ends the run.
+pub const MOST_CALLS: usize = 1000;
+
 /// What a reply holds.
 #[derive(Debug)]
 pub(super) struct Reply {
@@ -21,6 +24,15 @@ impl Run {
     pub(super) fn on_response(&mut self, mut response: ModelResponse) -> Action {
         self.stamp(&mut response);
         self.usage.add_response(&response.usage);
+        let calls = response.tool_calls().count();
+        if calls > MOST_CALLS {
+            // Calls that nobody executes are not kept, or each later request would hold them all.
+            response.parts.retain(|part| !matches!(part, ResponsePart::ToolCall(_)));
+            response.state = MessageState::Interrupted;
+            self.add(response);
+            let error = UnexpectedBehavior::TooManyToolCalls { calls };
+            return self.end(Err(RunError::UnexpectedModelBehavior(error)));
+        }
         let reply = Reply {
             text: response.text(),
             calls: response.tool_calls().cloned().collect(),

@@ -66,6 +66,31 @@ async fn the_next_run_closes_what_a_crash_left_open() {
     assert_eq!((closed[0].0.as_str(), closed[0].1), ("c1", Outcome::Interrupted));
 }
 
+#[tokio::test]
+async fn a_reply_with_too_many_calls_ends_the_run_and_is_not_carried_along() {
+    let count = akgentic_llm::run::MOST_CALLS + 1;
+    let ids: Vec<String> = (0..count).map(|n| format!("c{n}")).collect();
+    let calls: Vec<_> = ids.iter().map(|id| ("calm", "{}", id.as_str())).collect();
+    let model = scripted(vec![call(&calls), call(&calls[1..]), say("fine")]);
+    let executed = Arc::new(Mutex::new(0_usize));
+    let counter = Arc::clone(&executed);
+    let calm = tool("calm", move || {
+        *counter.lock().unwrap() += 1;
+        Ok("ok".to_owned())
+    });
+    let mut agent = ReactAgent::builder(model).tools([calm]).build().unwrap();
+
+    let error = run(&mut agent).await.unwrap_err();
+    assert!(error.to_string().contains("1001 tool calls, and 1000 are the most"), "{error}");
+    assert_eq!(*executed.lock().unwrap(), 0);
+    let last = agent.context().messages().last().unwrap().as_response().unwrap();
+    assert_eq!((last.tool_calls().count(), last.state), (0, MessageState::Interrupted));
+
+    // As many as are allowed are all executed.
+    assert_eq!(run(&mut agent).await.unwrap().output.to_text(), "fine");
+    assert_eq!(*executed.lock().unwrap(), count - 1);
+}
+
 /// A log that hooks and tools write to.
 type Log = Arc<Mutex<Vec<String>>>;
 

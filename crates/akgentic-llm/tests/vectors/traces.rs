@@ -266,6 +266,9 @@ fn show_error(error: &RunError) -> Value {
             UnexpectedBehavior::DuplicateToolCallIds { .. } => {
                 json!({"error": "unexpected_model_behavior", "reason": "duplicate_tool_call_ids"})
             }
+            UnexpectedBehavior::TooManyToolCalls { .. } => {
+                json!({"error": "unexpected_model_behavior", "reason": "too_many_tool_calls"})
+            }
             UnexpectedBehavior::Length => {
                 json!({"error": "unexpected_model_behavior", "reason": "length"})
             }
