@@ -1,6 +1,7 @@
 //! One request, sent by genai.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -85,7 +86,12 @@ impl Exchange {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<genai::chat::ChatStreamEvent, Trouble>>> {
-        let event = silently(|| self.stream.poll_next_unpin(context));
+        // genai adds up what it is told without looking whether it fits
+        let polled = AssertUnwindSafe(|| silently(|| self.stream.poll_next_unpin(context)));
+        let Ok(event) = catch_unwind(polled) else {
+            let fault = Fault::Unexpected("it cannot be worked with".to_owned());
+            return Poll::Ready(Some(Err(Trouble::Fault(fault))));
+        };
         if self.counted.0.load(Ordering::Relaxed) > LONGEST_REPLY {
             let fault = Fault::Unexpected("the reply is too long".to_owned());
             return Poll::Ready(Some(Err(Trouble::Fault(fault))));
