@@ -15,8 +15,9 @@ pub(crate) struct Rule {
 pub(crate) const TESTS_MAY_USE: &[&str] = &["akgentic-testkit", "akgentic-agent"];
 
 /// Most packages that `Cargo.lock` may hold; about fifty of them are for other systems and never
-/// built here.
-pub(crate) const LOCK_BOUND: usize = 400;
+/// built here. Seventeen more are never built anywhere: a dependency of genai names them in
+/// features that it asks for only if somebody else uses them (`chrono?/std`).
+pub(crate) const LOCK_BOUND: usize = 420;
 
 const BASE: &[&str] = &["akgentic-core", "akgentic-tool-core"];
 const WITH_VECTOR: &[&str] = &["akgentic-core", "akgentic-tool-core", "akgentic-vector"];

@@ -39,8 +39,9 @@ pub use agent::{Conclusion, ReactAgent, ReactAgentBuilder, Recovery, RunResult};
 pub use chain::FallbackModel;
 pub use config::{
     AgentUsageLimits, CompactionConfig, ConfigRecord, DataCollection, EffortStyle, EndStrategy,
-    HttpClientConfig, ModelConfig, ModelNameError, OpenRouterRouting, Provider, Quantization,
-    ReactAgentConfig, ReasoningEffort, RoutingSort, RunUsageLimits, RuntimeConfig, UsageLimits,
+    GeneralProvider, HttpClientConfig, ModelConfig, ModelNameError, OpenRouterRouting, Provider,
+    Quantization, ReactAgentConfig, ReasoningEffort, RoutingSort, RunUsageLimits, RuntimeConfig,
+    UsageLimits,
 };
 pub use content::{BinaryContent, ToolContent, ToolItem, UserContent, UserItem};
 pub use context::{ContextManager, ObserverId, RestoredUsage};

@@ -150,3 +150,32 @@ fn claimed_topics_hold() {
     println!("{replayed} cases replayed, {skipped} skipped");
     assert!(failures.is_empty(), "{} failed:\n{}", failures.len(), failures.join("\n"));
 }
+
+/// Recorded requests of Chat Completions that come out otherwise through the general client: texts
+/// of one message and first system prompts are joined, later ones are told as the user.
+#[cfg(feature = "genai")]
+const OTHERWISE: [&str; 4] = [
+    "openai-chat/gpt-4o/merge_requests",
+    "openai-chat/gpt-4o/late_system",
+    "openai-chat/gpt-4o/feedback_no_output",
+    "openai-chat/gpt-4o/structured",
+];
+
+#[cfg(feature = "genai")]
+#[test]
+fn recorded_requests_mean_the_same_through_the_general_client() {
+    let text = std::fs::read_to_string(directory().join("wire_requests.json")).unwrap();
+    let file: Value = serde_json::from_str(&text).unwrap();
+    let (mut otherwise, mut told) = (Vec::new(), Vec::new());
+    for case in file["cases"].as_array().unwrap() {
+        let name = case["name"].as_str().unwrap();
+        if !name.starts_with("openai-chat/gpt-4o/") {
+            continue;
+        }
+        if let Err(message) = wire::through_the_general_client(case) {
+            otherwise.push(name);
+            told.push(format!("{name}: {message}"));
+        }
+    }
+    assert_eq!(otherwise, OTHERWISE, "{}", told.join("\n"));
+}

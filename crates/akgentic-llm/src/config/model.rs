@@ -7,85 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Who serves a model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Provider {
-    /// OpenAI, Responses API.
-    #[default]
-    #[serde(rename = "openai")]
-    OpenAi,
-    /// OpenAI, Chat Completions API.
-    #[serde(rename = "openai-chat")]
-    OpenAiChat,
-    /// Azure, Responses API.
-    Azure,
-    /// Azure, Chat Completions API.
-    AzureChat,
-    /// NVIDIA.
-    Nvidia,
-    /// Google Gemini.
-    GoogleGla,
-    /// Mistral.
-    Mistral,
-    /// Anthropic.
-    Anthropic,
-    /// OpenRouter.
-    #[serde(rename = "openrouter")]
-    OpenRouter,
-    /// Groq.
-    Groq,
-    /// DeepSeek.
-    #[serde(rename = "deepseek")]
-    DeepSeek,
-    /// Ollama, on this machine unless it is told otherwise.
-    Ollama,
-    /// Amazon Bedrock, its Chat Completions API with an API key.
-    AwsBedrock,
-    /// Any server that speaks Chat Completions, at an address of one's own.
-    #[serde(rename = "openai-compatible")]
-    OpenAiCompatible,
-}
-
-impl Provider {
-    /// All of them.
-    pub const ALL: [Self; 14] = [
-        Self::OpenAi,
-        Self::OpenAiChat,
-        Self::Azure,
-        Self::AzureChat,
-        Self::Nvidia,
-        Self::GoogleGla,
-        Self::Mistral,
-        Self::Anthropic,
-        Self::OpenRouter,
-        Self::Groq,
-        Self::DeepSeek,
-        Self::Ollama,
-        Self::AwsBedrock,
-        Self::OpenAiCompatible,
-    ];
-
-    /// The name in configurations.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::OpenAi => "openai",
-            Self::OpenAiChat => "openai-chat",
-            Self::Azure => "azure",
-            Self::AzureChat => "azure-chat",
-            Self::Nvidia => "nvidia",
-            Self::GoogleGla => "google-gla",
-            Self::Mistral => "mistral",
-            Self::Anthropic => "anthropic",
-            Self::OpenRouter => "openrouter",
-            Self::Groq => "groq",
-            Self::DeepSeek => "deepseek",
-            Self::Ollama => "ollama",
-            Self::AwsBedrock => "aws-bedrock",
-            Self::OpenAiCompatible => "openai-compatible",
-        }
-    }
-}
+use super::provider::Provider;
 
 /// How hard a model is to think.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -101,57 +23,6 @@ pub enum ReasoningEffort {
     Xhigh,
     /// As much as it can.
     Max,
-}
-
-/// How a provider is told how hard a model is to think.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EffortStyle {
-    /// `reasoning_effort`, or `reasoning.effort` in the Responses API.
-    OpenAi,
-    /// `output_config.effort`.
-    Anthropic,
-    /// `reasoning: {effort}`.
-    OpenRouter,
-    /// Not at all; the setting is ignored.
-    Ignored,
-}
-
-impl Provider {
-    /// The name of the provider in responses, and for their prices.
-    pub fn recorded_name(self) -> &'static str {
-        match self {
-            Self::OpenAi | Self::OpenAiChat => "openai",
-            Self::Azure | Self::AzureChat => "azure",
-            Self::GoogleGla => "google",
-            Self::AwsBedrock => "aws",
-            Self::Nvidia
-            | Self::Mistral
-            | Self::Anthropic
-            | Self::OpenRouter
-            | Self::Groq
-            | Self::DeepSeek
-            | Self::Ollama
-            | Self::OpenAiCompatible => self.as_str(),
-        }
-    }
-
-    /// How it is told how hard a model is to think.
-    pub fn effort_style(self) -> EffortStyle {
-        match self {
-            Self::OpenAi
-            | Self::OpenAiChat
-            | Self::Azure
-            | Self::AzureChat
-            | Self::Nvidia
-            | Self::Groq
-            | Self::Ollama
-            | Self::AwsBedrock
-            | Self::OpenAiCompatible => EffortStyle::OpenAi,
-            Self::Anthropic => EffortStyle::Anthropic,
-            Self::OpenRouter => EffortStyle::OpenRouter,
-            Self::GoogleGla | Self::Mistral | Self::DeepSeek => EffortStyle::Ignored,
-        }
-    }
 }
 
 /// Which model, and how it is called.
@@ -210,7 +81,8 @@ impl ModelConfig {
             | Provider::OpenAiChat
             | Provider::Azure
             | Provider::AzureChat
-            | Provider::Anthropic => true,
+            | Provider::Anthropic
+            | Provider::Cohere => true,
             Provider::Nvidia => self.model.starts_with("openai"),
             Provider::OpenRouter => {
                 let model = self.model.strip_prefix('~').unwrap_or(&self.model);
@@ -225,6 +97,7 @@ impl ModelConfig {
             | Provider::Ollama
             | Provider::AwsBedrock
             | Provider::OpenAiCompatible => false,
+            Provider::General(provider) => provider.has_native_output(),
         }
     }
 }
@@ -246,7 +119,7 @@ impl FromStr for ModelConfig {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let named = text.split_once(':').filter(|(_, model)| !model.is_empty());
         let named = named.and_then(|(provider, model)| {
-            let provider = Provider::ALL.into_iter().find(|known| known.as_str() == provider)?;
+            let provider = Provider::named(provider)?;
             Some(Self { provider, model: model.to_owned(), ..Self::default() })
         });
         named.ok_or_else(|| ModelNameError { text: text.to_owned() })

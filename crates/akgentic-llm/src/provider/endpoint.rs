@@ -13,7 +13,7 @@ pub type Variables<'a> = dyn Fn(&str) -> Option<String> + 'a;
 /// Where requests for a model go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    /// The address of a request.
+    /// The address of a request; for a provider behind the general client, of its API.
     pub url: String,
     /// What authenticates it.
     pub auth: AuthHeader,
@@ -41,6 +41,12 @@ pub enum EnvironmentError {
         provider: &'static str,
         /// The variable, or the variables one of which would do.
         variable: &'static str,
+    },
+    /// The provider is left out of this build.
+    #[error("the provider {provider} needs the feature genai of akgentic-llm")]
+    Feature {
+        /// The provider.
+        provider: &'static str,
     },
     /// The model has a name the provider cannot have.
     #[error("openrouter models are named vendor/model, but this one is named {model:?}")]
@@ -106,6 +112,17 @@ impl Endpoint {
                 let base = env.bedrock()?;
                 Ok(bearer(&base, "chat/completions", &key))
             }
+            Provider::Cohere => env.chat(
+                "COHERE_API_KEY",
+                "COHERE_BASE_URL",
+                "https://api.cohere.ai/compatibility/v1",
+            ),
+            #[cfg(feature = "genai")]
+            Provider::General(provider) => super::general::endpoint(provider, model, &env),
+            #[cfg(not(feature = "genai"))]
+            Provider::General(provider) => {
+                Err(EnvironmentError::Feature { provider: provider.as_str() })
+            }
             Provider::OpenAiCompatible => {
                 let base = env.required("OPENAI_COMPATIBLE_BASE_URL")?;
                 let key = env.set("OPENAI_COMPATIBLE_API_KEY").unwrap_or_else(|| NO_KEY.to_owned());
@@ -121,18 +138,19 @@ impl fmt::Debug for AuthHeader {
     }
 }
 
-struct Env<'a> {
+/// The variables as a provider looks at them.
+pub(super) struct Env<'a> {
     provider: Provider,
     variables: &'a Variables<'a>,
 }
 
 impl Env<'_> {
     /// A variable that is set to something.
-    fn set(&self, name: &str) -> Option<String> {
+    pub(super) fn set(&self, name: &str) -> Option<String> {
         (self.variables)(name).filter(|value| !value.is_empty())
     }
 
-    fn required(&self, name: &'static str) -> Result<String, EnvironmentError> {
+    pub(super) fn required(&self, name: &'static str) -> Result<String, EnvironmentError> {
         self.set(name).ok_or_else(|| self.missing(name))
     }
 
@@ -140,7 +158,7 @@ impl Env<'_> {
         self.set(name).unwrap_or_else(|| default.to_owned())
     }
 
-    fn missing(&self, variable: &'static str) -> EnvironmentError {
+    pub(super) fn missing(&self, variable: &'static str) -> EnvironmentError {
         EnvironmentError::Missing { provider: self.provider.as_str(), variable }
     }
 
@@ -232,7 +250,7 @@ const GEMINI: &str = "https://generativelanguage.googleapis.com/v1";
 /// What servers that want no key are sent.
 const NO_KEY: &str = "api-key-not-set";
 
-fn bearer(base: &str, path: &str, key: &str) -> Endpoint {
+pub(super) fn bearer(base: &str, path: &str, key: &str) -> Endpoint {
     Endpoint {
         url: joined(base, path),
         auth: AuthHeader { name: "authorization", value: format!("Bearer {key}") },
@@ -244,12 +262,12 @@ fn joined(base: &str, path: &str) -> String {
     format!("{}/{path}", trimmed(base))
 }
 
-fn trimmed(base: &str) -> &str {
+pub(super) fn trimmed(base: &str) -> &str {
     base.trim_end_matches('/')
 }
 
 /// The text as one segment of an address.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     use fmt::Write as _;
     let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes() {

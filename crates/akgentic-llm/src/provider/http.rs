@@ -23,7 +23,7 @@ const CONNECTIONS: usize = 100;
 const IDLE: Duration = Duration::from_mins(1);
 
 /// How long a reply may be.
-const LONGEST_REPLY: usize = 64 * 1024 * 1024;
+pub(super) const LONGEST_REPLY: usize = 64 * 1024 * 1024;
 
 /// How much of a failure's body is read.
 const LONGEST_FAILURE: usize = 64 * 1024;
@@ -99,17 +99,7 @@ impl HttpClient {
 
     /// Sends a request; the body of a success is still to come, that of a failure is read.
     pub(super) async fn open(&self, call: &Call) -> Result<HttpAnswer, Failure> {
-        let connection = tokio::time::timeout(self.limit, self.connections.clone().acquire_owned());
-        let connection = match connection.await {
-            Ok(Ok(connection)) => connection,
-            Ok(Err(_)) => {
-                return Err(Failure::new(TransportFailure::Close, "the client is closed"));
-            }
-            Err(_) => {
-                let text = format!("all {CONNECTIONS} connections are in use");
-                return Err(Failure::new(TransportFailure::PoolTimeout, text));
-            }
-        };
+        let connection = self.connection().await?;
         let response = self.send(call).await?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let mut rest = Rest { response, limit: self.limit, read: 0, _connection: connection };
@@ -128,11 +118,27 @@ impl HttpClient {
         Ok(answer)
     }
 
-    async fn send(&self, call: &Call) -> Result<reqwest::Response, Failure> {
+    /// Waits for one of the connections.
+    pub(super) async fn connection(&self) -> Result<OwnedSemaphorePermit, Failure> {
+        let connection = tokio::time::timeout(self.limit, self.connections.clone().acquire_owned());
+        match connection.await {
+            Ok(Ok(connection)) => Ok(connection),
+            Ok(Err(_)) => Err(Failure::new(TransportFailure::Close, "the client is closed")),
+            Err(_) => {
+                let text = format!("all {CONNECTIONS} connections are in use");
+                Err(Failure::new(TransportFailure::PoolTimeout, text))
+            }
+        }
+    }
+
+    /// The client, for whoever sends by himself.
+    pub(super) fn client(&self) -> Result<&reqwest::Client, Failure> {
         let client = self.client.get_or_init(|| build(self.limit));
-        let client = client
-            .as_ref()
-            .map_err(|message| Failure::new(TransportFailure::LocalProtocol, message))?;
+        client.as_ref().map_err(|message| Failure::new(TransportFailure::LocalProtocol, message))
+    }
+
+    async fn send(&self, call: &Call) -> Result<reqwest::Response, Failure> {
+        let client = self.client()?;
         let upload = Arc::new(Upload::default());
         let total = call.body.len().div_ceil(PIECE);
         let request = client
@@ -195,6 +201,9 @@ fn build(limit: Duration) -> Result<reqwest::Client, String> {
         .pool_idle_timeout(IDLE)
         .pool_max_idle_per_host(CONNECTIONS)
         .redirect(reqwest::redirect::Policy::none())
+        // what is read is what was sent, whatever other crates build reqwest with
+        .no_gzip()
+        .http1_only()
         .user_agent(concat!("akgentic/", env!("CARGO_PKG_VERSION")))
         .build()
         .map_err(|error| format!("the HTTP client cannot be set up: {error}"))
@@ -308,11 +317,11 @@ impl fmt::Debug for HttpAnswer {
 }
 
 impl Failure {
-    fn new(kind: TransportFailure, message: impl Into<String>) -> Self {
+    pub(super) fn new(kind: TransportFailure, message: impl Into<String>) -> Self {
         Self { kind, message: message.into() }
     }
 
-    fn of(error: &reqwest::Error) -> Self {
+    pub(super) fn of(error: &reqwest::Error) -> Self {
         let kind = match (error.is_connect(), error.is_timeout()) {
             (true, true) => TransportFailure::ConnectTimeout,
             (true, false) => TransportFailure::Connect,

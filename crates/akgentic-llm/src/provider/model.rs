@@ -2,48 +2,29 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
 
-use akgentic_tool_core::ToolDefinition;
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, FutureExt as _};
 use futures_util::stream::{self, BoxStream, StreamExt as _};
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
-use super::endpoint::Endpoint;
-use super::http::{Call, Failure, HttpAnswer, HttpClient, Rest};
+use super::caller::Caller;
+use super::http::{Call, Failure, HttpAnswer, Rest};
 use super::sse::{EventReader, TooLong};
-use super::wire::{self, Asked, Collector, Fault, Language, Reader, WireTool, without_files};
-use crate::config::ModelConfig;
+use super::wire::{self, Asked, Collector, Language, Reader};
 use crate::error::ModelError;
 use crate::foreign::{ForeignThinking, for_provider};
-use crate::history::History;
 use crate::message::ModelResponse;
 use crate::model::{Model, ModelInput, StreamEvent};
-use crate::retry::{Answer as _, RetryPolicy, TransportFailure};
+use crate::retry::Answer as _;
 use crate::schema::ToolNames;
-
-/// How much of a failure's body an error tells.
-const TOLD: usize = 4096;
 
 /// A model that is asked over HTTP.
 pub(super) struct ProviderModel {
-    config: ModelConfig,
-    endpoint: Endpoint,
+    caller: Caller,
     language: Language,
-    http: Arc<HttpClient>,
-    policy: RetryPolicy,
-    /// The tools of the last request and their rewritten schemas.
-    tools: Mutex<Option<Rewritten>>,
-}
-
-/// Tools as they were given, and as they are sent.
-struct Rewritten {
-    tools: Arc<[ToolDefinition]>,
-    output: Option<ToolDefinition>,
-    sent: Arc<[WireTool]>,
 }
 
 /// A request, ready to be sent.
@@ -54,19 +35,14 @@ struct Ready {
 }
 
 impl ProviderModel {
-    pub(super) fn new(
-        config: ModelConfig,
-        endpoint: Endpoint,
-        http: Arc<HttpClient>,
-        policy: RetryPolicy,
-    ) -> Self {
-        let language = Language::of(config.provider);
-        Self { config, endpoint, language, http, policy, tools: Mutex::default() }
+    pub(super) fn new(caller: Caller) -> Self {
+        let language = Language::of(caller.config.provider);
+        Self { caller, language }
     }
 
     async fn ask(&self, mut input: ModelInput) -> Result<ModelResponse, ModelError> {
         match self.ask_once(&input).await {
-            Err(error) => match self.without_refused_files(&error, &input.messages) {
+            Err(error) => match self.caller.without_refused_files(&error, &input.messages) {
                 Some(messages) => {
                     input.messages = messages;
                     self.ask_once(&input).await
@@ -79,59 +55,52 @@ impl ProviderModel {
 
     async fn ask_once(&self, input: &ModelInput) -> Result<ModelResponse, ModelError> {
         let ready = self.ready(input, false)?;
-        let answer = self.within(self.send(&ready.call, true)).await?;
-        let body = answer.whole().ok_or_else(|| self.unexpected("the reply is too long"))?;
+        let answer = self.caller.within(self.send(&ready.call, true)).await?;
+        let body = answer.whole().ok_or_else(|| self.caller.unexpected("the reply is too long"))?;
         let streamed = ready.streamed && !is_json(&answer);
         let body = if streamed { self.collected(body)? } else { self.parsed(body)? };
         self.read(&ready, &body)
-    }
-
-    /// Bounds a request with all its retries and waits.
-    async fn within<T>(
-        &self,
-        request: impl Future<Output = Result<T, ModelError>>,
-    ) -> Result<T, ModelError> {
-        let Some(deadline) = self.policy.deadline else { return request.await };
-        match tokio::time::timeout(deadline, request).await {
-            Ok(result) => result,
-            Err(_) => Err(self.timeout(deadline)),
-        }
     }
 
     /// Sends until there is an answer that counts; its body may be left to come.
     async fn send(&self, call: &Call, whole: bool) -> Result<HttpAnswer, ModelError> {
         let last: Mutex<Option<Failure>> = Mutex::default();
         let attempt = || async {
-            let answer =
-                if whole { self.http.exchange(call).await } else { self.http.open(call).await };
+            let answer = if whole {
+                self.caller.http.exchange(call).await
+            } else {
+                self.caller.http.open(call).await
+            };
             answer.map_err(|failure| {
                 let kind = failure.kind;
                 *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
                 kind
             })
         };
-        let result = self.policy.run(rand::random::<f64>, attempt).await;
+        let result = self.caller.policy.run(rand::random::<f64>, attempt).await;
         match result {
             Ok(answer) if answer.is_success() => Ok(answer),
             Ok(answer) => Err(ModelError::Status {
-                model: self.config.model.clone(),
+                model: self.caller.config.model.clone(),
                 status: answer.status(),
-                body: self.told(answer.body()),
+                body: self.caller.told(answer.body()),
             }),
             Err(kind) => {
                 let failure = last.into_inner().unwrap_or_else(PoisonError::into_inner);
-                Err(self.failed(&failure.unwrap_or(Failure { kind, message: String::new() })))
+                Err(self
+                    .caller
+                    .failed(&failure.unwrap_or(Failure { kind, message: String::new() })))
             }
         }
     }
 
     fn ready(&self, input: &ModelInput, stream: bool) -> Result<Ready, ModelError> {
-        let tools = self.tools(input);
+        let tools = self.caller.tools(input);
         let names = wire::spelled(&tools, &input.messages);
-        let provider = self.config.provider.recorded_name();
+        let provider = self.caller.config.provider.recorded_name();
         let messages = for_provider(&input.messages, provider, ForeignThinking::Keep);
         let asked = Asked {
-            config: &self.config,
+            config: &self.caller.config,
             messages: &messages,
             output: &input.output,
             settings: &input.settings,
@@ -143,39 +112,22 @@ impl ProviderModel {
         let body = serde_json::to_vec(&outgoing.body)
             .map_err(|error| ModelError::Usage(format!("the request is no JSON: {error}")))?;
         let url = if outgoing.streamed {
-            self.language.streaming_url(&self.endpoint.url)
+            self.language.streaming_url(&self.caller.endpoint.url)
         } else {
-            self.endpoint.url.clone()
+            self.caller.endpoint.url.clone()
         };
         let call = Call {
             url,
-            auth: self.endpoint.auth.clone(),
+            auth: self.caller.endpoint.auth.clone(),
             headers: self.language.headers(),
             body: Bytes::from(body),
         };
         Ok(Ready { call, streamed: outgoing.streamed, names })
     }
 
-    /// The tools with the schemas this provider takes; those of one run are rewritten once.
-    fn tools(&self, input: &ModelInput) -> Arc<[WireTool]> {
-        let output = input.output.tool();
-        let mut known = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = &*known
-            && (Arc::ptr_eq(&known.tools, &input.tools) || *known.tools == *input.tools)
-            && known.output == output
-        {
-            return Arc::clone(&known.sent);
-        }
-        let sent: Arc<[WireTool]> =
-            wire::wire_tools(&self.config, &input.tools, output.as_ref()).into();
-        let tools = Arc::clone(&input.tools);
-        *known = Some(Rewritten { tools, output, sent: Arc::clone(&sent) });
-        sent
-    }
-
     fn parsed(&self, body: &[u8]) -> Result<Value, ModelError> {
         serde_json::from_slice(body).map_err(|error| {
-            self.unexpected(&format!("it is no JSON ({error}): {}", self.told(body)))
+            self.caller.unexpected(&format!("it is no JSON ({error}): {}", self.caller.told(body)))
         })
     }
 
@@ -183,103 +135,24 @@ impl ProviderModel {
     fn collected(&self, body: &[u8]) -> Result<Value, ModelError> {
         let (mut reader, mut events) = (EventReader::default(), Vec::new());
         let all = reader.take(body, &mut events).and_then(|()| reader.finish(&mut events));
-        all.map_err(|TooLong| self.unexpected("an event of the stream is too long"))?;
+        all.map_err(|TooLong| self.caller.unexpected("an event of the stream is too long"))?;
         let mut collector = self.language.collector();
         for event in &events {
-            collector.take(event, &mut Vec::new()).map_err(|fault| self.faulty(fault))?;
+            collector.take(event, &mut Vec::new()).map_err(|fault| self.caller.faulty(fault))?;
         }
-        collector.finish().map_err(|fault| self.faulty(fault))
+        collector.finish().map_err(|fault| self.caller.faulty(fault))
     }
 
     fn read(&self, ready: &Ready, body: &Value) -> Result<ModelResponse, ModelError> {
         let reader = Reader {
-            provider: self.config.provider.recorded_name(),
-            provider_url: &self.endpoint.provider_url,
+            provider: self.caller.config.provider.recorded_name(),
+            provider_url: &self.caller.endpoint.provider_url,
             names: &ready.names,
             language: self.language,
         };
-        let mut response = reader.read(body).map_err(|fault| self.faulty(fault))?;
-        response.model_name.get_or_insert_with(|| self.config.model.clone());
+        let mut response = reader.read(body).map_err(|fault| self.caller.faulty(fault))?;
+        response.model_name.get_or_insert_with(|| self.caller.config.model.clone());
         Ok(response)
-    }
-
-    /// The same conversation without files, when the provider may have refused one of them: it
-    /// would refuse every later request as well.
-    fn without_refused_files(&self, error: &ModelError, messages: &History) -> Option<History> {
-        const TOLD_BY: [&str; 6] = ["image", "media", "file", "document", "pdf", "base64"];
-        let ModelError::Status { status: 400 | 413 | 415 | 422, body, .. } = error else {
-            return None;
-        };
-        let body = body.to_lowercase();
-        if !TOLD_BY.iter().any(|word| body.contains(word)) {
-            return None;
-        }
-        let without = without_files(messages)?;
-        tracing::warn!(model = self.config.model, %error, "asked again without files");
-        Some(without)
-    }
-
-    /// The start of a body, without the key.
-    fn told(&self, body: &[u8]) -> String {
-        let text = String::from_utf8_lossy(body);
-        let start = text.get(..text.floor_char_boundary(TOLD)).unwrap_or_default();
-        let value = &self.endpoint.auth.value;
-        let secret = value.strip_prefix("Bearer ").unwrap_or(value);
-        let mut told = start.to_owned();
-        if !secret.is_empty() {
-            told = told.replace(secret, "[key]");
-        }
-        if start.len() < text.len() {
-            told.push('…');
-        }
-        told
-    }
-
-    fn faulty(&self, fault: Fault) -> ModelError {
-        let model = self.config.model.clone();
-        match fault {
-            Fault::Unexpected(message) => ModelError::UnexpectedReply { model, message },
-            Fault::Failed { status, body } => {
-                ModelError::Status { model, status, body: self.told(body.as_bytes()) }
-            }
-            Fault::Cut => {
-                let message = "the reply ended before it was complete".to_owned();
-                ModelError::Connection { model, message }
-            }
-        }
-    }
-
-    fn failed(&self, failure: &Failure) -> ModelError {
-        let model = self.config.model.clone();
-        let message = failure.message.clone();
-        match failure.kind {
-            TransportFailure::ConnectTimeout
-            | TransportFailure::ReadTimeout
-            | TransportFailure::WriteTimeout
-            | TransportFailure::PoolTimeout => ModelError::Timeout { model, after: self.limit() },
-            TransportFailure::LocalProtocol | TransportFailure::UnsupportedProtocol => {
-                ModelError::Usage(format!("{model} cannot be asked: {message}"))
-            }
-            TransportFailure::Connect
-            | TransportFailure::Read
-            | TransportFailure::Write
-            | TransportFailure::Close
-            | TransportFailure::Proxy
-            | TransportFailure::RemoteProtocol => ModelError::Connection { model, message },
-        }
-    }
-
-    fn limit(&self) -> Duration {
-        self.http.limit()
-    }
-
-    fn timeout(&self, after: Duration) -> ModelError {
-        ModelError::Timeout { model: self.config.model.clone(), after }
-    }
-
-    fn unexpected(&self, message: &str) -> ModelError {
-        let (model, message) = (self.config.model.clone(), message.to_owned());
-        ModelError::UnexpectedReply { model, message }
     }
 }
 
@@ -290,11 +163,11 @@ fn is_json(answer: &HttpAnswer) -> bool {
 
 impl Model for ProviderModel {
     fn name(&self) -> &str {
-        &self.config.model
+        &self.caller.config.model
     }
 
     fn native_output(&self) -> Option<bool> {
-        Some(wire::has_native_output(&self.config))
+        Some(wire::has_native_output(&self.caller.config))
     }
 
     fn request(&self, input: ModelInput) -> BoxFuture<'_, Result<ModelResponse, ModelError>> {
@@ -313,7 +186,7 @@ impl Model for ProviderModel {
 
 impl fmt::Debug for ProviderModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ProviderModel").field(&self.config.key()).finish()
+        f.debug_tuple("ProviderModel").field(&self.caller.config.key()).finish()
     }
 }
 
@@ -362,7 +235,7 @@ impl Reply<'_> {
 
     async fn open(&self, mut input: ModelInput) -> Result<Box<Open>, ModelError> {
         match self.open_once(&input).await {
-            Err(error) => match self.model.without_refused_files(&error, &input.messages) {
+            Err(error) => match self.model.caller.without_refused_files(&error, &input.messages) {
                 Some(messages) => {
                     input.messages = messages;
                     self.open_once(&input).await
@@ -377,15 +250,20 @@ impl Reply<'_> {
         let model = self.model;
         let started = Instant::now();
         let ready = model.ready(input, true)?;
-        let answer = model.within(model.send(&ready.call, false)).await?;
+        let answer = model.caller.within(model.send(&ready.call, false)).await?;
         let whole = is_json(&answer).then(Vec::new);
-        let rest = answer.into_rest().ok_or_else(|| model.unexpected("there is no reply"))?;
+        let rest =
+            answer.into_rest().ok_or_else(|| model.caller.unexpected("there is no reply"))?;
         Ok(Box::new(Open {
             ready,
             rest,
             reader: EventReader::default(),
             collector: model.language.collector(),
-            deadline: model.policy.deadline.and_then(|deadline| started.checked_add(deadline)),
+            deadline: model
+                .caller
+                .policy
+                .deadline
+                .and_then(|deadline| started.checked_add(deadline)),
             whole,
         }))
     }
@@ -393,13 +271,13 @@ impl Reply<'_> {
     async fn piece(&self, open: &mut Open) -> Result<Option<Bytes>, ModelError> {
         let piece = match open.deadline {
             None => open.rest.next().await,
-            Some(deadline) => timeout_at(deadline, open.rest.next())
-                .await
-                .map_err(|_| self.model.timeout(self.model.policy.deadline.unwrap_or_default()))?,
+            Some(deadline) => timeout_at(deadline, open.rest.next()).await.map_err(|_| {
+                self.model.caller.timeout(self.model.caller.policy.deadline.unwrap_or_default())
+            })?,
         };
-        let piece = piece.map_err(|failure| self.model.failed(&failure))?;
+        let piece = piece.map_err(|failure| self.model.caller.failed(&failure))?;
         if open.rest.is_too_long() {
-            return Err(self.model.unexpected("the reply is too long"));
+            return Err(self.model.caller.unexpected("the reply is too long"));
         }
         Ok(piece)
     }
@@ -411,10 +289,14 @@ impl Reply<'_> {
         }
         let mut events = Vec::new();
         let taken = open.reader.take(piece, &mut events);
-        taken.map_err(|TooLong| self.model.unexpected("an event of the stream is too long"))?;
+        taken.map_err(|TooLong| {
+            self.model.caller.unexpected("an event of the stream is too long")
+        })?;
         let mut news = Vec::new();
         for event in &events {
-            open.collector.take(event, &mut news).map_err(|fault| self.model.faulty(fault))?;
+            open.collector
+                .take(event, &mut news)
+                .map_err(|fault| self.model.caller.faulty(fault))?;
         }
         self.news.extend(news);
         Ok(())
@@ -428,12 +310,12 @@ impl Reply<'_> {
         } else {
             let (mut events, mut news) = (Vec::new(), Vec::new());
             let rest = reader.finish(&mut events);
-            rest.map_err(|TooLong| model.unexpected("an event of the stream is too long"))?;
+            rest.map_err(|TooLong| model.caller.unexpected("an event of the stream is too long"))?;
             for event in &events {
-                collector.take(event, &mut news).map_err(|fault| model.faulty(fault))?;
+                collector.take(event, &mut news).map_err(|fault| model.caller.faulty(fault))?;
             }
             self.news.extend(news);
-            collector.finish().map_err(|fault| model.faulty(fault))?
+            collector.finish().map_err(|fault| model.caller.faulty(fault))?
         };
         let response = model.read(&ready, &body)?;
         self.news.push_back(StreamEvent::Finished(Box::new(response)));

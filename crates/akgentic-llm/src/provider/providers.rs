@@ -5,9 +5,14 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::caller::Caller;
 use super::endpoint::{Endpoint, EnvironmentError};
+#[cfg(feature = "genai")]
+use super::general::GeneralModel;
 use super::http::HttpClient;
 use super::model::ProviderModel;
+#[cfg(feature = "genai")]
+use crate::config::Provider;
 use crate::config::{HttpClientConfig, ModelConfig};
 use crate::model::Model;
 use crate::retry::RetryPolicy;
@@ -54,7 +59,12 @@ impl Providers {
             Arc::clone(client)
         };
         let policy = RetryPolicy::from(http);
-        Ok(Arc::new(ProviderModel::new(config.clone(), endpoint, client, policy)))
+        let caller = Caller::new(config.clone(), endpoint, client, policy);
+        #[cfg(feature = "genai")]
+        if let Provider::General(provider) = config.provider {
+            return Ok(Arc::new(GeneralModel::new(provider, caller)));
+        }
+        Ok(Arc::new(ProviderModel::new(caller)))
     }
 
     /// The same as a function, for agents that build their models themselves.

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 pub use names::{CallIds, ToolNames};
 
-use crate::config::{ModelConfig, Provider};
+use crate::config::{GeneralLanguage, ModelConfig, Provider};
 
 /// How the schemas of a model have to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,10 +74,18 @@ impl SchemaStyle {
             | Provider::DeepSeek
             | Provider::Ollama
             | Provider::AwsBedrock
+            | Provider::Cohere
             | Provider::OpenAiCompatible => Self::OpenAi { lengths: false, inline: false },
             Provider::Anthropic => Self::Anthropic,
             Provider::GoogleGla => Self::Gemini,
             Provider::Mistral => Self::Unchanged,
+            Provider::General(provider) => match provider.language(&config.model) {
+                GeneralLanguage::Chat | GeneralLanguage::Converse | GeneralLanguage::Ollama => {
+                    Self::OpenAi { lengths: false, inline: false }
+                }
+                GeneralLanguage::Anthropic => Self::Anthropic,
+                GeneralLanguage::Gemini | GeneralLanguage::Interactions => Self::Gemini,
+            },
             Provider::OpenRouter => {
                 let model = config.model.strip_prefix('~').unwrap_or(&config.model);
                 if model.starts_with("google/") {

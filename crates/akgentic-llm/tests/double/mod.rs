@@ -87,6 +87,7 @@ impl Double {
             "OPENROUTER_BASE_URL" => format!("http://{address}/api/v1"),
             "OPENAI_API_VERSION" => "2025-04-01-preview".to_owned(),
             name if name.ends_with("_BASE_URL") => format!("http://{address}/v1"),
+            "GITHUB_TOKEN" => "sk-test".to_owned(),
             name if name.ends_with("_KEY") || name.starts_with("AWS_BEARER") => {
                 "sk-test".to_owned()
             }

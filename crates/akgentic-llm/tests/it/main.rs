@@ -11,6 +11,8 @@ mod compacting;
 mod conversation;
 mod costs;
 mod deadlines;
+#[cfg(feature = "genai")]
+mod general;
 mod history;
 mod hooking;
 mod invariants;

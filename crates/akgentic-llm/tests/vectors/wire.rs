@@ -89,21 +89,26 @@ fn output(asked: &Value) -> OutputRequest {
     OutputRequest { mode, schema: spec.schema().cloned() }
 }
 
-pub(crate) fn wire_requests(case: &Value) -> Result<(), String> {
-    let input = &case["input"];
-    let config = ModelConfig::from_json(input["config"].clone()).map_err(|e| format!("{e:?}"))?;
+/// What is asked in a case.
+fn asked(input: &Value, config: &ModelConfig) -> ModelInput {
     let tools = input["tools"].as_array().unwrap().iter().map(|tool| ToolDefinition {
         name: tool["name"].as_str().unwrap().to_owned(),
         description: tool["description"].as_str().unwrap().to_owned(),
         parameters: tool["parameters"].clone(),
     });
-    let asked = ModelInput {
+    ModelInput {
         messages: history(&input["messages"], input["instructions"].as_str()),
         tools: tools.collect(),
         output: output(&input["output"]),
-        settings: ModelSettings::from(&config),
+        settings: ModelSettings::from(config),
         cancel: CancellationToken::new(),
-    };
+    }
+}
+
+pub(crate) fn wire_requests(case: &Value) -> Result<(), String> {
+    let input = &case["input"];
+    let config = ModelConfig::from_json(input["config"].clone()).map_err(|e| format!("{e:?}"))?;
+    let asked = asked(input, &config);
     WORLD.with(|world| {
         let world = world.get_or_init(World::new);
         let before = world.double.seen().len();
@@ -147,6 +152,50 @@ fn by_meaning(body: &Value) -> Value {
                 block["content"].as_array_mut().unwrap().retain(|block| block["text"] != "");
             }
         }
+    }
+    body
+}
+
+/// A recorded request of Chat Completions, made through the general client instead.
+#[cfg(feature = "genai")]
+pub(crate) fn through_the_general_client(case: &Value) -> Result<(), String> {
+    // what the provider said before, this one said
+    let said = case["input"].to_string().replace(r#""openai""#, r#""aihubmix""#);
+    let input = &serde_json::from_str(&said).unwrap();
+    let mut config = ModelConfig::from_json(case["input"]["config"].clone()).unwrap();
+    config.provider = Provider::General(GeneralProvider::Aihubmix);
+    let asked = asked(input, &config);
+    WORLD.with(|world| {
+        let world = world.get_or_init(World::new);
+        let refusal = json_answer(400, &json!({"error": {"message": "no"}}));
+        world.ask(&config, asked, refusal).expect_err("nothing is accepted");
+        let sent = world.double.seen().last().unwrap().json();
+        same(&by_general_meaning(&case["expect"]["request"]["body"]), &by_general_meaning(&sent))
+    })
+}
+
+/// What genai says in other words: that there is no text, that a tool is not strict, that a stream
+/// is wanted, and what the cap on output is called.
+#[cfg(feature = "genai")]
+fn by_general_meaning(body: &Value) -> Value {
+    let mut body = by_meaning(body);
+    let fields = body.as_object_mut().unwrap();
+    fields.remove("stream");
+    fields.remove("stream_options");
+    if let Some(most) = fields.remove("max_tokens") {
+        fields.insert("max_completion_tokens".to_owned(), most);
+    }
+    for tool in body["tools"].as_array_mut().into_iter().flatten() {
+        tool["function"].as_object_mut().unwrap().remove("strict");
+    }
+    for message in body["messages"].as_array_mut().into_iter().flatten() {
+        let message = message.as_object_mut().unwrap();
+        if message.get("content").is_none_or(|content| content.is_null() || content == "") {
+            message.remove("content");
+        }
+    }
+    if body["tools"].as_array().is_none() {
+        body.as_object_mut().unwrap().remove("tools");
     }
     body
 }

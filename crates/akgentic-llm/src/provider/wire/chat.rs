@@ -47,7 +47,7 @@ pub(super) fn request(asked: &Asked<'_>) -> Result<Outgoing, ModelError> {
 }
 
 /// A name as formats of output take it.
-pub(super) fn schema_name(name: &str) -> String {
+pub(in crate::provider) fn schema_name(name: &str) -> String {
     let fits = |next: char| next.is_ascii_alphanumeric() || matches!(next, '_' | '-');
     name.chars().map(|next| if fits(next) { next } else { '_' }).take(64).collect()
 }
@@ -59,6 +59,7 @@ fn knows_strict(provider: Provider) -> bool {
             | Provider::DeepSeek
             | Provider::Ollama
             | Provider::AwsBedrock
+            | Provider::Cohere
             | Provider::OpenAiCompatible
     )
 }
@@ -85,6 +86,7 @@ fn settings(asked: &Asked<'_>, body: &mut Value) {
         Provider::OpenRouter
         | Provider::DeepSeek
         | Provider::Ollama
+        | Provider::Cohere
         | Provider::OpenAiCompatible => "max_tokens",
         _ => "max_completion_tokens",
     };
@@ -370,7 +372,11 @@ fn thinking(reader: &Reader<'_>, content: &str, id: Option<&str>) -> ResponsePar
 }
 
 /// Text with thoughts between tags.
-fn split_thoughts(reader: &Reader<'_>, content: &str, parts: &mut Vec<ResponsePart>) {
+pub(in crate::provider) fn split_thoughts(
+    reader: &Reader<'_>,
+    content: &str,
+    parts: &mut Vec<ResponsePart>,
+) {
     let mut rest = content;
     while let Some((before, after)) = rest.split_once("<think>") {
         let Some((thought, after)) = after.split_once("</think>") else { break };

@@ -13,39 +13,39 @@ use crate::history::History;
 use crate::message::ModelMessage;
 use crate::part::RequestPart;
 
-pub(super) fn is_image(binary: &BinaryContent) -> bool {
+pub(in crate::provider) fn is_image(binary: &BinaryContent) -> bool {
     ["image/png", "image/jpeg", "image/gif", "image/webp"].contains(&bare_type(binary))
 }
 
-pub(super) fn is_pdf(binary: &BinaryContent) -> bool {
+pub(in crate::provider) fn is_pdf(binary: &BinaryContent) -> bool {
     bare_type(binary) == "application/pdf"
 }
 
 /// Whether it is something models look at, rather than text.
-pub(super) fn is_shown(binary: &BinaryContent) -> bool {
+pub(in crate::provider) fn is_shown(binary: &BinaryContent) -> bool {
     is_image(binary) || is_pdf(binary)
 }
 
 /// The media type without parameters.
-pub(super) fn bare_type(binary: &BinaryContent) -> &str {
+pub(in crate::provider) fn bare_type(binary: &BinaryContent) -> &str {
     binary.media_type.split(';').next().unwrap_or_default().trim()
 }
 
-pub(super) fn encoded(binary: &BinaryContent) -> String {
+pub(in crate::provider) fn encoded(binary: &BinaryContent) -> String {
     STANDARD.encode(&binary.data)
 }
 
 /// As Gemini wants it.
-pub(super) fn url_safe(binary: &BinaryContent) -> String {
+pub(in crate::provider) fn url_safe(binary: &BinaryContent) -> String {
     URL_SAFE.encode(&binary.data)
 }
 
-pub(super) fn data_uri(binary: &BinaryContent) -> String {
+pub(in crate::provider) fn data_uri(binary: &BinaryContent) -> String {
     format!("data:{};base64,{}", binary.media_type, encoded(binary))
 }
 
 /// The text of a file of text; a note in the place of any other file, which the API cannot take.
-pub(super) fn as_text(binary: &BinaryContent) -> String {
+pub(in crate::provider) fn as_text(binary: &BinaryContent) -> String {
     binary.as_inlined_file().unwrap_or_else(|| {
         let id = binary.identifier();
         format!("[The file {id} ({}) cannot be shown to this model.]", binary.media_type)
@@ -53,21 +53,21 @@ pub(super) fn as_text(binary: &BinaryContent) -> String {
 }
 
 /// What stands in the place of a file that is shown elsewhere.
-pub(super) fn reference(binary: &BinaryContent) -> String {
+pub(in crate::provider) fn reference(binary: &BinaryContent) -> String {
     if is_shown(binary) { format!("See file {}.", binary.identifier()) } else { as_text(binary) }
 }
 
 /// The line before a file that a tool returned.
-pub(super) fn frame(tool: &str, call: &str, binary: &BinaryContent) -> String {
+pub(in crate::provider) fn frame(tool: &str, call: &str, binary: &BinaryContent) -> String {
     let id = binary.identifier();
     format!("<tool_result tool_name=\"{tool}\" tool_call_id=\"{call}\" file_id=\"{id}\">")
 }
 
 /// The line after it.
-pub(super) const FRAME_END: &str = "</tool_result>";
+pub(in crate::provider) const FRAME_END: &str = "</tool_result>";
 
 /// The files of a result in a message of the user, for languages whose results hold text only.
-pub(super) fn shown(
+pub(in crate::provider) fn shown(
     result: &Return<'_>,
     tool: &str,
     call: &str,

@@ -1,15 +1,15 @@
 //! What providers are sent and what they answer, as pure functions; one file for each language.
 
 mod anthropic;
-mod chat;
+pub(super) mod chat;
 mod chat_deltas;
 mod gemini;
-mod media;
+pub(super) mod media;
 mod mistral;
-mod pieces;
+pub(super) mod pieces;
 mod profile;
 mod responses;
-mod tools;
+pub(super) mod tools;
 
 use std::sync::Arc;
 
@@ -110,7 +110,10 @@ impl Language {
             | Provider::DeepSeek
             | Provider::Ollama
             | Provider::AwsBedrock
-            | Provider::OpenAiCompatible => Self::Chat,
+            | Provider::Cohere
+            | Provider::OpenAiCompatible
+            // their models are of a kind of their own and ask for no language
+            | Provider::General(_) => Self::Chat,
         }
     }
 
@@ -165,7 +168,7 @@ impl Reader<'_> {
     }
 
     /// A call of the model; one without an id gets one.
-    fn call(&self, name: &str, args: ToolArgs, id: Option<&str>) -> ToolCallPart {
+    pub(super) fn call(&self, name: &str, args: ToolArgs, id: Option<&str>) -> ToolCallPart {
         let id = id.filter(|id| !id.is_empty());
         let id = id.map_or_else(|| format!("pyd_ai_{}", Uuid::new_v4().simple()), str::to_owned);
         ToolCallPart { args, ..ToolCallPart::new(self.names.original(name), "", id) }
@@ -205,12 +208,12 @@ impl Collector {
 
 impl Asked<'_> {
     /// Whether at most one call per reply is wanted.
-    fn one_call(&self) -> bool {
+    pub(super) fn one_call(&self) -> bool {
         self.settings.parallel_tool_calls == Some(false)
     }
 
     /// The ids of calls as they are spelled on the wire.
-    fn ids(&self) -> Ids {
+    pub(super) fn ids(&self) -> Ids {
         let mut ids = Ids::default();
         let mut short = CallIds::default();
         for response in self.messages.iter().filter_map(|message| message.as_response()) {
@@ -237,10 +240,10 @@ impl Asked<'_> {
 
 /// Ids of calls that other providers gave in a spelling that this one may refuse.
 #[derive(Default)]
-struct Ids(std::collections::HashMap<String, String>);
+pub(super) struct Ids(std::collections::HashMap<String, String>);
 
 impl Ids {
-    fn wire<'a>(&'a self, id: &'a str) -> &'a str {
+    pub(super) fn wire<'a>(&'a self, id: &'a str) -> &'a str {
         self.0.get(id).map_or(id, String::as_str)
     }
 }
@@ -265,7 +268,7 @@ fn respelled(id: &str) -> String {
 }
 
 /// Arguments as an object; what is none is told as it is.
-fn arguments(args: &ToolArgs) -> Map<String, Value> {
+pub(super) fn arguments(args: &ToolArgs) -> Map<String, Value> {
     match args.parse() {
         Ok(Value::Object(map)) => map,
         _ => Map::from_iter([("INVALID_JSON".to_owned(), Value::from(args.to_text()))]),
@@ -277,12 +280,12 @@ fn arguments_text(args: &ToolArgs) -> String {
 }
 
 /// A thought of somebody else, as text.
-fn think(content: &str) -> String {
+pub(super) fn think(content: &str) -> String {
     format!("<think>\n{content}\n</think>")
 }
 
 /// What the system says, where only the user can speak.
-fn as_user(system: &str) -> String {
+pub(super) fn as_user(system: &str) -> String {
     format!("<system>{}</system>", crate::feedback::escape_framing(system))
 }
 
@@ -306,7 +309,7 @@ fn count(value: &Value, key: &str) -> u64 {
 }
 
 /// Usage of a reply that reports none.
-fn unmeasured() -> RequestUsage {
+pub(super) fn unmeasured() -> RequestUsage {
     RequestUsage { unmeasured_requests: 1, ..RequestUsage::default() }
 }
 
@@ -330,7 +333,7 @@ fn error_text(error: &Value) -> String {
 }
 
 /// A failure told inside a reply, under a status that says about the same.
-fn failed(error: &Value) -> Fault {
+pub(super) fn failed(error: &Value) -> Fault {
     let code = error.get("code").and_then(Value::as_u64);
     let code = code.and_then(|code| u16::try_from(code).ok());
     let by_type = match text(error, "type") {
@@ -347,10 +350,10 @@ fn failed(error: &Value) -> Fault {
 }
 
 /// How many calls one reply may hold.
-const CALLS: usize = 1024;
+pub(super) const CALLS: usize = 1024;
 
 /// A name without which nothing is known about a call is refused.
-fn nameless() -> Fault {
+pub(super) fn nameless() -> Fault {
     Fault::Unexpected("a tool call has no name".to_owned())
 }
 

@@ -11,7 +11,7 @@ use crate::message::{ModelMessage, ModelRequest};
 use crate::part::{Outcome, RequestPart, ToolReturnPart};
 
 /// One part of a request.
-pub(super) enum Piece<'a> {
+pub(in crate::provider) enum Piece<'a> {
     /// The voice of the system.
     System(&'a str),
     /// Somebody asks.
@@ -26,7 +26,7 @@ pub(super) enum Piece<'a> {
 
 impl Piece<'_> {
     /// What the system or somebody says, as most languages spell it; nothing for a result.
-    pub(super) fn said(&self, item: fn(&UserItem) -> Option<Value>) -> Option<Value> {
+    pub(in crate::provider) fn said(&self, item: fn(&UserItem) -> Option<Value>) -> Option<Value> {
         let (role, content) = match self {
             Piece::System(text) | Piece::Nudge(text) => ("system", Value::from(*text)),
             Piece::Feedback(text) | Piece::User(UserContent::Text(text)) => {
@@ -46,7 +46,7 @@ impl Piece<'_> {
 }
 
 /// The result of a call.
-pub(super) struct Return<'a> {
+pub(in crate::provider) struct Return<'a> {
     pub id: &'a str,
     pub name: &'a str,
     pub failed: bool,
@@ -54,7 +54,7 @@ pub(super) struct Return<'a> {
 }
 
 /// The parts of a request in order; kinds nobody knows are left out.
-pub(super) fn pieces(request: &ModelRequest) -> impl Iterator<Item = Piece<'_>> {
+pub(in crate::provider) fn pieces(request: &ModelRequest) -> impl Iterator<Item = Piece<'_>> {
     request.parts.iter().filter_map(|part| match part {
         RequestPart::SystemPrompt(part) if part.content.is_empty() => None,
         RequestPart::SystemPrompt(part) => Some(Piece::System(&part.content)),
@@ -83,7 +83,7 @@ pub(super) fn pieces(request: &ModelRequest) -> impl Iterator<Item = Piece<'_>> 
 }
 
 /// The system prompts that a conversation begins with.
-pub(super) fn leading_system(messages: &[std::sync::Arc<ModelMessage>]) -> Vec<&str> {
+pub(in crate::provider) fn leading_system(messages: &[std::sync::Arc<ModelMessage>]) -> Vec<&str> {
     let requests = messages.iter().map_while(|message| message.as_request());
     let leading = requests.flat_map(pieces).map_while(|piece| match piece {
         Piece::System(text) => Some(text),
@@ -93,7 +93,7 @@ pub(super) fn leading_system(messages: &[std::sync::Arc<ModelMessage>]) -> Vec<&
 }
 
 /// The instructions that hold for the last request.
-pub(super) fn instructions(messages: &[std::sync::Arc<ModelMessage>]) -> Option<&str> {
+pub(in crate::provider) fn instructions(messages: &[std::sync::Arc<ModelMessage>]) -> Option<&str> {
     let mut requests = messages.iter().rev().filter_map(|message| message.as_request());
     requests.find_map(|request| request.instructions.as_deref()).filter(|text| !text.is_empty())
 }
@@ -106,7 +106,7 @@ impl<'a> Return<'a> {
     }
 
     /// The content as JSON; a file is named where it stood, one of text stands there itself.
-    pub(super) fn value(&self) -> Value {
+    pub(in crate::provider) fn value(&self) -> Value {
         match &*self.content {
             ToolContent::Json(value) => value.clone(),
             ToolContent::Binary(binary) => Value::from(media::reference(binary)),
@@ -115,7 +115,7 @@ impl<'a> Return<'a> {
     }
 
     /// The content one by one, when it is a list or a file.
-    pub(super) fn items(&self) -> Vec<ToolItem> {
+    pub(in crate::provider) fn items(&self) -> Vec<ToolItem> {
         match &*self.content {
             ToolContent::Json(Value::Array(items)) => {
                 items.iter().cloned().map(ToolItem::Json).collect()
@@ -127,7 +127,7 @@ impl<'a> Return<'a> {
     }
 
     /// The content as text, for APIs that have nothing else; failures say that they are some.
-    pub(super) fn text(&self) -> String {
+    pub(in crate::provider) fn text(&self) -> String {
         match self.value() {
             value if self.failed => json!({"error": value}).to_string(),
             Value::String(text) => text,
@@ -137,7 +137,7 @@ impl<'a> Return<'a> {
     }
 
     /// The files that have to be shown beside the text.
-    pub(super) fn files(&self) -> Vec<&BinaryContent> {
+    pub(in crate::provider) fn files(&self) -> Vec<&BinaryContent> {
         let all: Vec<&BinaryContent> = match &*self.content {
             ToolContent::Json(_) => Vec::new(),
             ToolContent::Binary(binary) => vec![binary],

@@ -24,7 +24,7 @@ pub(in crate::provider) struct WireTool {
 }
 
 /// What a provider holds the output to.
-pub(super) struct NativeOutput<'a> {
+pub(in crate::provider) struct NativeOutput<'a> {
     pub name: &'a str,
     pub description: Option<&'a str>,
     pub schema: Value,
@@ -72,17 +72,19 @@ pub(in crate::provider) fn spelled(tools: &[WireTool], messages: &History) -> To
 
 impl Asked<'_> {
     /// The tool's name on the wire.
-    pub(super) fn name<'b>(&'b self, name: &'b str) -> &'b str {
+    pub(in crate::provider) fn name<'b>(&'b self, name: &'b str) -> &'b str {
         self.names.wire(name)
     }
 
     /// Whether only a call may answer.
-    pub(super) fn needs_call(&self) -> bool {
+    pub(in crate::provider) fn needs_call(&self) -> bool {
         !self.output.allows_text()
     }
 
     /// The schema that the provider holds the output to.
-    pub(super) fn native_output(&self) -> Result<Option<NativeOutput<'_>>, ModelError> {
+    pub(in crate::provider) fn native_output(
+        &self,
+    ) -> Result<Option<NativeOutput<'_>>, ModelError> {
         let output = self.output;
         let schema = output.schema.as_ref().filter(|_| output.mode == OutputMode::Native);
         let Some(schema) = schema else { return Ok(None) };
