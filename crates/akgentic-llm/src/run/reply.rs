@@ -10,7 +10,7 @@ use crate::output::{Output, OutputMode};
 use crate::part::{RequestPart, ResponsePart, RetryFeedbackPart, ToolArgs, ToolCallPart};
 
 /// Most tool calls of one reply; a reply with more ends the run.
-pub const MOST_CALLS: usize = 1000;
+pub const MOST_CALLS: usize = 10_000;
 
 /// What a reply holds.
 #[derive(Debug)]

@@ -81,7 +81,7 @@ async fn a_reply_with_too_many_calls_ends_the_run_and_is_not_carried_along() {
     let mut agent = ReactAgent::builder(model).tools([calm]).build().unwrap();
 
     let error = run(&mut agent).await.unwrap_err();
-    assert!(error.to_string().contains("1001 tool calls, and 1000 are the most"), "{error}");
+    assert!(error.to_string().contains("10001 tool calls, and 10000 are the most"), "{error}");
     assert_eq!(*executed.lock().unwrap(), 0);
     let last = agent.context().messages().last().unwrap().as_response().unwrap();
     assert_eq!((last.tool_calls().count(), last.state), (0, MessageState::Interrupted));
