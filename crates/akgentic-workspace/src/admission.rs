@@ -4,6 +4,8 @@
 //! by the same rules, `..` applies to what was resolved so far, and a name that does not exist is
 //! kept as it is. Outside the root nothing is ever looked at: there, names are only compared with
 //! the root's own path, so that a path that comes back in is understood.
+//!
+//! A path may be spelled as it is or as it is shown where that differs.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -15,6 +17,7 @@ use rustix::io::Errno;
 
 use crate::error::{EscapeRoute, FileError, FileFault, LINKS_MAX, NAME_MAX, PATH_MAX};
 use crate::root::{Directory, Kind, Root, Status};
+use crate::spelling;
 
 /// How often a lookup starts again when the tree changes under it.
 const ATTEMPTS: u32 = 8;
@@ -48,7 +51,7 @@ impl RelPath {
 
 impl fmt::Display for RelPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.display().fmt(f)
+        f.pad(&spelling::shown(&self.0))
     }
 }
 
@@ -89,9 +92,10 @@ impl Root {
 
     /// Admits `path` or says why not.
     pub(crate) fn admit(&self, path: &str, last: LastLink) -> Result<Admitted, FileError> {
-        check_text(path).map_err(|fault| FileError::new(path, fault))?;
+        let spelled = spelling::read(path);
+        check_text(&spelled).map_err(|fault| FileError::new(path, fault))?;
         for _ in 0..ATTEMPTS {
-            match Walk::new(self, last).run(Path::new(path)) {
+            match Walk::new(self, last).run(&spelled) {
                 Ok(admitted) => {
                     let empty =
                         matches!(&admitted.place, Place::Absent { .. }) || admitted.rel.is_root();
@@ -116,11 +120,12 @@ impl Root {
 }
 
 /// Refuses what no lookup could answer.
-fn check_text(path: &str) -> Result<(), FileFault> {
-    if path.contains('\0') {
+fn check_text(path: &Path) -> Result<(), FileFault> {
+    let path = path.as_os_str().as_bytes();
+    if path.contains(&0) {
         return Err(FileFault::Nul);
     }
-    let longest = path.split('/').map(str::len).max().unwrap_or(0);
+    let longest = path.split(|byte| *byte == b'/').map(<[u8]>::len).max().unwrap_or(0);
     if longest > NAME_MAX {
         return Err(FileFault::NameTooLong { length: longest });
     }

@@ -5,20 +5,22 @@ use std::io;
 
 use rustix::io::Errno;
 
+use crate::spelling;
+
 /// A file operation that failed, with the path as the caller spelled it.
 #[derive(Debug, thiserror::Error)]
 #[error("{path:?}: {fault}")]
 pub struct FileError {
-    /// The path in the caller's own spelling.
+    /// The path in the caller's own spelling; in quotes where that would not fit on a line.
     pub path: String,
     /// What is wrong.
     pub fault: FileFault,
 }
 
 impl FileError {
-    /// `fault` at `path`.
+    /// `fault` at `path`, which is quoted where it has to be.
     pub fn new(path: impl Into<String>, fault: FileFault) -> Self {
-        Self { path: path.into(), fault }
+        Self { path: spelling::tell(path.into()), fault }
     }
 }
 

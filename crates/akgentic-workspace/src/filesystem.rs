@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
 
 use rustix::fs::RawMode;
 use rustix::io::Errno;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::admission::{Admitted, LastLink, Place, RelPath};
 use crate::error::{FileError, FileFault, READ_MAX};
 use crate::root::{Child, Directory, Kind, Modified, OpenFault, Root, Status};
+use crate::spelling;
 use crate::staging::Staged;
 
 /// How often an operation starts again when its target turns into something else meanwhile.
@@ -270,8 +272,10 @@ impl Filesystem {
 
 /// What a path that ends like one of a directory has against being that of a file.
 pub(crate) fn directory_meant(root: &Root, path: &str) -> Result<Option<FileFault>, FileError> {
-    let as_directory = path.ends_with('/') || path.ends_with("/.");
-    if !as_directory || !path.contains(|next| !matches!(next, '/' | '.')) {
+    let meant = spelling::read(path);
+    let meant = meant.as_os_str().as_bytes();
+    let as_directory = meant.ends_with(b"/") || meant.ends_with(b"/.");
+    if !as_directory || meant.iter().all(|next| matches!(next, b'/' | b'.')) {
         return Ok(None);
     }
     // A directory that is there is refused as what it is.
@@ -296,13 +300,17 @@ impl Listed {
 
     /// The entry with its size, as it is in `directory` now.
     pub(crate) fn entry(&self, directory: &Directory) -> FileEntry {
-        let size = match self.shape {
+        let name = self.name.to_string_lossy().into_owned();
+        FileEntry { name, is_dir: self.is_dir(), size: self.size(directory) }
+    }
+
+    /// Its size as it is in `directory` now.
+    pub(crate) fn size(&self, directory: &Directory) -> u64 {
+        match self.shape {
             Shape::File => directory.status(&self.name).map_or(0, |status| status.size),
             Shape::LinkedFile(status) if status.kind == Kind::Regular => status.size,
             _ => 0,
-        };
-        let name = self.name.to_string_lossy().into_owned();
-        FileEntry { name, is_dir: self.is_dir(), size }
+        }
     }
 }
 

@@ -96,10 +96,10 @@ pub fn describe_directory(error: &FileError) -> String {
     }
 }
 
-/// The path as the agent wrote it, cut and with control characters made visible.
+/// The path as the agent wrote it, cut.
 fn quoted(path: &str) -> String {
     const SHOWN: usize = 200;
     let start = crate::text::clip(path, SHOWN);
     let more = if start.len() < path.len() { "…" } else { "" };
-    format!("`{}{more}`", start.replace(char::is_control, "\u{FFFD}"))
+    format!("`{start}{more}`")
 }

@@ -229,7 +229,8 @@ pub struct Refusal {
 impl Refusal {
     /// A refusal without author and evidence.
     pub fn new(code: Code, path: impl Into<String>) -> Self {
-        Self { code, path: path.into(), author: Author::Unsaid, evidence: None, told: None }
+        let path = crate::spelling::tell(path.into());
+        Self { code, path, author: Author::Unsaid, evidence: None, told: None }
     }
 
     /// A refusal in other words than these.

@@ -17,6 +17,9 @@ use crate::tree::{SECRET, Tree};
 const SOON: Duration = Duration::from_secs(10);
 const SHORT: usize = 4000;
 
+/// A name that would write lines of its own, and draw.
+const FORGED: &str = "a\nforged\r\u{1b}[2J\u{202E}x";
+
 /// Calls of a tool with a path wherever it takes one; a tool that is new has to be added. Commands need
 /// a team and are below.
 fn calls(tool: &str, path: &str) -> Vec<Value> {
@@ -64,6 +67,9 @@ async fn call_all(tools: &BoundTools, path: &str) -> Vec<(String, String)> {
             };
             assert!(text.len() < SHORT + path.len(), "{shown}: {text}");
             assert!(!text.contains(SECRET.trim()), "{shown}: {text}");
+            let acts = |c: char| c.is_control() && c != '\n' || c == '\u{202E}';
+            assert!(!text.contains(acts), "{shown}: {text:?}");
+            assert!(!text.contains("\nforged"), "{shown}: {text:?}");
             answers.push((name.clone(), text));
         }
     }
@@ -90,7 +96,7 @@ async fn every_tool_answers_about_what_is_no_ordinary_file() {
     let huge = std::fs::File::options().write(true).open(at("huge")).expect("a file");
     huge.set_len(1 << 40).expect("a length");
     let (long, deep) = ("n".repeat(300), "d/".repeat(4000));
-    paths.extend([long.as_str(), deep.as_str(), "a\0b", "", ".", "./", " ", "-rf", "a\nb"]);
+    paths.extend([long.as_str(), deep.as_str(), "a\0b", "", ".", "./", " ", "-rf", "a\nb", FORGED]);
     let tools = bind(WorkspaceTool::at(tree.root())).await;
     for path in paths {
         call_all(&tools, path).await;
