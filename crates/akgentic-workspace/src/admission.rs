@@ -6,6 +6,10 @@
 //! the root's own path, so that a path that comes back in is understood.
 //!
 //! A path may be spelled as it is or as it is shown where that differs.
+//!
+//! What is to be changed passes one rule more: a git repository keeps settings and hooks that name
+//! programs, and whoever runs git there next, outside of any sandbox, would run them. So nothing is
+//! changed by a path that goes through the name `.git`, by itself or by way of a link.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -69,6 +73,8 @@ pub(crate) enum LastLink {
 pub(crate) struct Admitted {
     pub rel: RelPath,
     pub place: Place,
+    /// Whether the way went through what git keeps of a repository.
+    in_repository: bool,
 }
 
 /// What is at an admitted path.
@@ -112,6 +118,15 @@ impl Root {
         Err(FileError::new(path, FileFault::Unsteady))
     }
 
+    /// Admits `path` as one whose file or directory is to be changed.
+    pub(crate) fn admit_change(&self, path: &str, last: LastLink) -> Result<Admitted, FileError> {
+        let admitted = self.admit(path, last)?;
+        if admitted.in_repository {
+            return Err(FileError::new(path, FileFault::Repository));
+        }
+        Ok(admitted)
+    }
+
     /// Follows a link found in `parent`, whose path is `rel`, as part of a path would be followed.
     pub(crate) fn admit_link(&self, parent: &RelPath, name: &OsStr) -> Option<Admitted> {
         let path = parent.0.join(name);
@@ -133,6 +148,23 @@ fn check_text(path: &Path) -> Result<(), FileFault> {
         return Err(FileFault::PathTooLong { length: path.len() });
     }
     Ok(())
+}
+
+/// The name under which a repository lies in its tree, in whatever case: some file systems tell no
+/// difference, and one leaves out characters that do not show.
+fn is_repository(name: &OsStr) -> bool {
+    let plain = |name: &str| name.eq_ignore_ascii_case(".git");
+    match name.to_str() {
+        Some(name) if name.is_ascii() => plain(name),
+        Some(name) => {
+            let hidden = |c: char| {
+                matches!(c, '\u{200C}'..='\u{200F}' | '\u{202A}'..='\u{202E}'
+                    | '\u{206A}'..='\u{206F}' | '\u{FEFF}')
+            };
+            plain(&name.replace(hidden, ""))
+        }
+        None => false,
+    }
 }
 
 enum Halt {
@@ -172,6 +204,7 @@ struct Walk<'r> {
     /// Names from the top of the file system while the walk is outside the root.
     outside: Option<Vec<OsString>>,
     route: EscapeRoute,
+    in_repository: bool,
     links: u32,
     /// Steps that remain when the target of the outermost link being followed is used up.
     after_link: Option<usize>,
@@ -190,6 +223,7 @@ impl<'r> Walk<'r> {
             found: None,
             outside: None,
             route: EscapeRoute::Parent,
+            in_repository: false,
             links: 0,
             after_link: None,
         }
@@ -286,6 +320,7 @@ impl<'r> Walk<'r> {
             self.come_back_in();
             return Ok(());
         }
+        self.in_repository |= is_repository(&name);
         if !self.tail.is_empty() {
             self.tail.push(name);
             return Ok(());
@@ -357,7 +392,7 @@ impl<'r> Walk<'r> {
             (_, Some(_)) => Place::BelowFile,
             (_, None) => Place::Absent { parent: self.directory, names: self.tail },
         };
-        Ok(Admitted { rel: RelPath(rel), place })
+        Ok(Admitted { rel: RelPath(rel), place, in_repository: self.in_repository })
     }
 }
 

@@ -85,6 +85,9 @@ pub enum FileFault {
         /// Most bytes.
         most: u64,
     },
+    /// It belongs to a git repository's own folder, and was to be changed.
+    #[error("lies in what git keeps of a repository")]
+    Repository,
     /// The root itself was removed.
     #[error("the root directory is gone")]
     RootGone,

@@ -84,7 +84,7 @@ impl Filesystem {
 
     /// Opens a regular file.
     pub fn open(&self, path: &str) -> Result<OpenFile, FileError> {
-        self.steadily(path, |admitted| match admitted.place {
+        self.steadily(path, Root::admit, |admitted| match admitted.place {
             Place::Directory(_) => Err(FileFault::IsDirectory.into()),
             Place::Absent { .. } => Err(FileFault::NotFound.into()),
             Place::BelowFile => Err(FileFault::NotADirectory.into()),
@@ -126,7 +126,7 @@ impl Filesystem {
         if let Some(fault) = directory_meant(&self.root, path)? {
             return Err(FileError::new(path, fault));
         }
-        self.steadily(path, |admitted| {
+        self.steadily(path, Root::admit_change, |admitted| {
             let (parent, name, replaces) = place_for_file(admitted.place)?;
             let durable = self.durable;
             Staged::write(parent, name, data, replaces, durable, is_cancelled)
@@ -147,7 +147,7 @@ impl Filesystem {
         data: &[u8],
         is_cancelled: &dyn Fn() -> bool,
     ) -> Result<(RelPath, Staged), FileError> {
-        self.steadily(path, |admitted| {
+        self.steadily(path, Root::admit_change, |admitted| {
             let (parent, name, replaces) = place_for_file(admitted.place)?;
             match Staged::write(parent, name, data, replaces, self.durable, is_cancelled) {
                 Ok(staged) => Ok((admitted.rel, staged)),
@@ -159,7 +159,7 @@ impl Filesystem {
 
     /// Removes a file or a link; of a link the link itself.
     pub fn delete(&self, path: &str) -> Result<RelPath, FileError> {
-        let admitted = self.root.admit(path, LastLink::Keep)?;
+        let admitted = self.root.admit_change(path, LastLink::Keep)?;
         let fault = match admitted.place {
             Place::Directory(_) => FileFault::IsDirectory,
             Place::Absent { .. } => FileFault::NotFound,
@@ -174,7 +174,7 @@ impl Filesystem {
 
     /// Creates a directory with its parents; one that is there already is fine.
     pub fn mkdir(&self, path: &str) -> Result<RelPath, FileError> {
-        self.steadily(path, |admitted| match admitted.place {
+        self.steadily(path, Root::admit_change, |admitted| match admitted.place {
             Place::Directory(_) => Ok(admitted.rel),
             Place::Absent { parent, names } => {
                 make_directories(parent, &names)?;
@@ -257,10 +257,11 @@ impl Filesystem {
     fn steadily<T>(
         &self,
         path: &str,
+        admit: impl Fn(&Root, &str, LastLink) -> Result<Admitted, FileError>,
         act: impl Fn(Admitted) -> Result<T, Stumble>,
     ) -> Result<T, FileError> {
         for _ in 0..ATTEMPTS {
-            match act(self.root.admit(path, LastLink::Follow)?) {
+            match act(admit(&self.root, path, LastLink::Follow)?) {
                 Ok(done) => return Ok(done),
                 Err(Stumble::Changed) => {}
                 Err(Stumble::Fault(fault)) => return Err(FileError::new(path, fault)),

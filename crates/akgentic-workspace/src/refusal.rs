@@ -68,6 +68,10 @@ pub fn describe(error: &FileError) -> String {
         FileFault::TooLarge { size, most } => format!(
             "{path} has {size} bytes, and files of more than {most} are not taken as a whole. Read it in parts with other tools, or split it."
         ),
+        FileFault::Repository => format!(
+            "{} goes through `.git`, where git keeps settings and hooks that would run outside of the sandbox. It can be read, never changed here. Use another path.",
+            quoted(path)
+        ),
         FileFault::RootGone => {
             "The workspace folder is gone: somebody removed it. Nothing can be read or written until it is there again and the workspace is opened anew.".to_owned()
         }

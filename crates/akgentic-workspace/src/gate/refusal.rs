@@ -73,6 +73,8 @@ pub enum FileCode {
     TooLarge,
     /// Its links point at one another.
     LinkLoop,
+    /// It belongs to what git keeps of a repository.
+    Repository,
     /// Something else the system says.
     Other,
 }
@@ -110,6 +112,7 @@ impl Code {
             Self::File(FileCode::NotUtf8) => "not_utf8",
             Self::File(FileCode::TooLarge) => "too_large",
             Self::File(FileCode::LinkLoop) => "symlink_loop",
+            Self::File(FileCode::Repository) => "in_repository",
             Self::File(FileCode::Other) => "other",
         }
     }

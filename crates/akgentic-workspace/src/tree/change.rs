@@ -170,7 +170,7 @@ impl<'t> Change<'t> {
     /// The entry for a link that is to go, once the file it leads to was ruled on.
     fn link(&mut self, path: &str) -> Result<Option<Entry>, Stop> {
         let refused = |error: FileError| Stop::from(file_refusal(&error));
-        let admitted = self.root().admit(path, LastLink::Keep).map_err(refused)?;
+        let admitted = self.root().admit_change(path, LastLink::Keep).map_err(refused)?;
         let Place::Entry { parent, name, status } = admitted.place else { return Ok(None) };
         if status.kind != Kind::Link {
             return Ok(None);

@@ -91,10 +91,10 @@ impl Entry {
     }
 }
 
-/// What is at a path now, links followed.
+/// What is at a path that is to be changed, links followed.
 pub(super) fn look(root: &Root, path: &str) -> Result<Entry, FileError> {
     for _ in 0..ATTEMPTS {
-        let admitted = root.admit(path, LastLink::Follow)?;
+        let admitted = root.admit_change(path, LastLink::Follow)?;
         let (parent, missing, name, live) = match admitted.place {
             Place::Directory(_) => return Err(FileError::new(path, FileFault::IsDirectory)),
             Place::BelowFile => return Err(FileError::new(path, FileFault::NotADirectory)),
