@@ -38,6 +38,8 @@ pub enum Code {
     EmptyAnchor,
     /// The text to replace does not stand there as written, and several places are like it.
     AmbiguousMatch,
+    /// One call asks for more changes than are made at once.
+    TooMany,
     /// A patch is of another kind than those that are applied.
     OtherDialect,
     /// The path stands for the output of a run, which nobody changes.
@@ -98,6 +100,7 @@ impl Code {
             Self::Locked => "locked",
             Self::EmptyAnchor => "empty_anchor",
             Self::AmbiguousMatch => "ambiguous_match",
+            Self::TooMany => "too_many",
             Self::OtherDialect => "other_dialect",
             Self::Reserved => "reserved_path",
             Self::Unconfigured => "unconfigured",
@@ -178,6 +181,7 @@ impl Code {
             }
             Self::NotFound
             | Self::AmbiguousMatch
+            | Self::TooMany
             | Self::OtherDialect
             | Self::Busy
             | Self::BusyOverdue

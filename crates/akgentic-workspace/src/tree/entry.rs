@@ -46,6 +46,8 @@ pub(super) enum Next {
     /// It stays as it is.
     Keep,
     Write(Arc<[u8]>),
+    /// A text to be written that may be edited further.
+    Draft(String),
     Remove,
 }
 
@@ -71,7 +73,15 @@ impl Entry {
         match &self.next {
             Next::Keep => self.live.as_ref().map(|live| &*live.bytes),
             Next::Write(bytes) => Some(bytes),
+            Next::Draft(text) => Some(text.as_bytes()),
             Next::Remove => None,
+        }
+    }
+
+    /// Ends the editing of its text.
+    pub(super) fn settle(&mut self) {
+        if let Next::Draft(text) = &self.next {
+            self.next = Next::Write(text.as_bytes().into());
         }
     }
 

@@ -137,7 +137,10 @@ impl Applied {
         let outcome = first_that_is_there(section, |path| {
             let moved = change.edit(path, Intent::PatchUpdate, |text, _| {
                 match apply_hunks(path, text, &section.hunks) {
-                    Ok(applied) => Ok((applied.text, applied.moved)),
+                    Ok(applied) => {
+                        *text = applied.text;
+                        Ok(applied.moved)
+                    }
                     Err(error) => Err(unfit(&error)),
                 }
             })?;
