@@ -9,6 +9,12 @@ use akgentic::tool::{Capabilities, Content, DispatchOutcome, ToolHostConfig, Too
 /// How long the team may take to stop.
 const GRACE: Duration = Duration::from_secs(30);
 
+/// Most hosts: each keeps its tools and what they hold.
+const HOSTS_MAX: usize = 256;
+
+/// Longest name of a host in bytes.
+const NAME_MAX: usize = 256;
+
 /// A team whose hosts are created as they are named.
 pub(crate) struct Session {
     system: ActorSystem,
@@ -29,6 +35,12 @@ impl Session {
     pub(crate) async fn host(&mut self, name: &str) -> anyhow::Result<ToolHostRef> {
         if let Some(host) = self.hosts.get(name) {
             return Ok(host.clone());
+        }
+        if self.hosts.len() >= HOSTS_MAX || name.len() > NAME_MAX {
+            anyhow::bail!(
+                "there are at most {HOSTS_MAX} agents, with names of at most {NAME_MAX} bytes: go on with one \
+                 that was named before"
+            );
         }
         let config = ToolHostConfig::new(name, self.cards.clone());
         let host = ToolHost::create_in(&self.team, config, Capabilities::default()).await?;

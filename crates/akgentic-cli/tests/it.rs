@@ -215,6 +215,58 @@ mod akgentic {
 
     /// Each line that is no request is answered as such, and the next one as if nothing had been.
     #[test]
+    fn agents_are_bounded() {
+        let world = world();
+        let request = |agent: &str| {
+            let list = json!({"agent": agent, "tool": "workspace_list"});
+            format!("{list}\n")
+        };
+        let mut input: String = (0..258).map(|number| request(&number.to_string())).collect();
+        input += &request("0");
+        input += &request(&"n".repeat(1000));
+        let answers = lines(&world.cards, input.as_bytes());
+        let refused: Vec<usize> =
+            (0..answers.len()).filter(|at| answers[*at]["ok"] == json!(false)).collect();
+        assert_eq!(refused, [256, 257, 259]);
+        let message = answers[256]["message"].as_str().expect("a message");
+        assert!(message.contains("at most 256 agents"), "{message}");
+    }
+
+    /// Who stops reading holds up the answers, and nobody who wants an end.
+    #[test]
+    fn serial_a_reader_that_stalls_does_not_hold_up_the_end() {
+        let world = world();
+        let long = "x".repeat(100_000);
+        fs::write(world.dir.path().join("notes/long"), format!("{long}\n").repeat(10)).expect("it");
+        let mut child = program(&["call", "--jsonl"], &world.cards)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it runs");
+        let mut input = child.stdin.take().expect("an input");
+        let request =
+            r#"{"tool": "workspace_grep", "arguments": {"pattern": "x", "path": "long"}}"#;
+        for _ in 0..64 {
+            writeln!(input, "{request}").expect("written");
+        }
+        // Some of the first answer is there, and the pipe is soon full.
+        let mut output = child.stdout.take().expect("an output");
+        std::io::Read::read_exact(&mut output, &mut [0; 10]).expect("an answer");
+        let told = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+        assert!(told.expect("kill").success());
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        let code = loop {
+            if let Some(status) = child.try_wait().expect("asked") {
+                break status.code();
+            }
+            assert!(std::time::Instant::now() < end, "it goes on");
+            std::thread::park_timeout(std::time::Duration::from_millis(10));
+        };
+        assert_eq!(code, Some(143));
+    }
+
+    #[test]
     fn hostile_lines_are_answered_one_by_one() {
         let world = world();
         let deep = "[".repeat(200_000);

@@ -2,21 +2,37 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use tempfile::TempDir;
 
+use crate::process::owner;
+
 /// A folder in the temporary directory of the system, removed when dropped.
 #[derive(Debug)]
 pub(crate) struct Private(TempDir);
 
+/// How the names of all of them start; the kind and who made it follow.
+const PREFIX: &str = "akgentic-";
+
+/// Folders of others that one process removes at most, so that its start does not take for ever.
+const SWEPT_MAX: usize = 64;
+
 impl Private {
-    /// A new one; its name starts with `prefix`.
+    /// A new one of a kind, as `akgentic-KIND-`. The first one of a process takes those away that
+    /// processes left who were killed.
     pub(crate) fn new(prefix: &str) -> io::Result<Self> {
-        tempfile::Builder::new().prefix(prefix).tempdir().map(Self)
+        static SWEPT: Once = Once::new();
+        SWEPT.call_once(|| sweep(&std::env::temp_dir()));
+        let prefix = match owner::own_stamp() {
+            Some(stamp) => format!("{prefix}{stamp}-"),
+            None => prefix.to_owned(),
+        };
+        tempfile::Builder::new().prefix(&prefix).tempdir().map(Self)
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -26,6 +42,22 @@ impl Private {
     /// Makes it usable again after a command that may have changed its mode.
     pub(crate) fn regain(&self) -> io::Result<()> {
         own(rustix::fs::CWD, self.path()).map(drop).map_err(Into::into)
+    }
+}
+
+/// Removes private folders of this user whose makers are gone.
+fn sweep(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let own = rustix::process::geteuid().as_raw();
+    let left = entries.filter_map(Result::ok).filter(|entry| {
+        let name = entry.file_name();
+        let stamped = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split_once('-'));
+        stamped.is_some_and(|(_, stamped)| owner::is_orphan(stamped))
+            && fs::symlink_metadata(entry.path())
+                .is_ok_and(|found| found.is_dir() && found.uid() == own)
+    });
+    for entry in left.take(SWEPT_MAX) {
+        remove(&entry.path());
     }
 }
 
@@ -179,6 +211,40 @@ fn own(at: impl std::os::fd::AsFd, name: impl rustix::path::Arg + Copy) -> Resul
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt as _;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn serial_what_a_dead_process_left_is_removed_and_nothing_else() {
+        let place = tempfile::tempdir().expect("a folder");
+        let mut gone = std::process::Command::new("true").spawn().expect("a process");
+        let stamp = owner::stamp(gone.id()).expect("a stamp");
+        assert!(gone.wait().expect("it ended").success());
+        let alive = owner::own_stamp().expect("a stamp");
+        let foreign = stamp.replacen(|digit: char| digit.is_ascii_digit(), "", 1);
+        let orphan = format!("akgentic-local-{stamp}-a");
+        let linked = format!("akgentic-bwrap-{stamp}-b");
+        let kept = [
+            format!("akgentic-local-{alive}-a"),
+            format!("akgentic-local-{foreign}-a"),
+            format!("akgentic-local-{stamp}"),
+            format!("other-local-{stamp}-a"),
+            "akgentic-local-Xy12".to_owned(),
+            "kept".to_owned(),
+        ];
+        let at = |name: &str| place.path().join(name);
+        for name in kept.iter().chain([&orphan]) {
+            fs::create_dir_all(at(name).join("7/tmp")).expect("folders");
+            fs::write(at(name).join("7/tmp/f"), "x").expect("a file");
+        }
+        std::os::unix::fs::symlink(at("kept"), at(&linked)).expect("a link");
+        fs::set_permissions(at(&orphan), fs::Permissions::from_mode(0o0)).expect("a mode");
+        sweep(place.path());
+        assert!(!at(&orphan).exists());
+        for name in kept {
+            assert!(at(&name).join("7/tmp/f").exists(), "{name}");
+        }
+        assert!(at(&linked).is_symlink());
+    }
 
     #[test]
     fn what_is_deep_closed_or_elsewhere_is_handled() {

@@ -4,6 +4,12 @@
 //! by the same rules, `..` applies to what was resolved so far, and a name that does not exist is
 //! kept as it is. Outside the root nothing is ever looked at: there, names are only compared with
 //! the root's own path, so that a path that comes back in is understood.
+//!
+//! A path may be spelled as it is or as it is shown where that differs.
+//!
+//! What is to be changed passes one rule more: a git repository keeps settings and hooks that name
+//! programs, and whoever runs git there next, outside of any sandbox, would run them. So nothing is
+//! changed by a path that goes through the name `.git`, by itself or by way of a link.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -15,6 +21,7 @@ use rustix::io::Errno;
 
 use crate::error::{EscapeRoute, FileError, FileFault, LINKS_MAX, NAME_MAX, PATH_MAX};
 use crate::root::{Directory, Kind, Root, Status};
+use crate::spelling;
 
 /// How often a lookup starts again when the tree changes under it.
 const ATTEMPTS: u32 = 8;
@@ -48,7 +55,7 @@ impl RelPath {
 
 impl fmt::Display for RelPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.display().fmt(f)
+        f.pad(&spelling::shown(&self.0))
     }
 }
 
@@ -66,6 +73,8 @@ pub(crate) enum LastLink {
 pub(crate) struct Admitted {
     pub rel: RelPath,
     pub place: Place,
+    /// Whether the way went through what git keeps of a repository.
+    in_repository: bool,
 }
 
 /// What is at an admitted path.
@@ -89,9 +98,10 @@ impl Root {
 
     /// Admits `path` or says why not.
     pub(crate) fn admit(&self, path: &str, last: LastLink) -> Result<Admitted, FileError> {
-        check_text(path).map_err(|fault| FileError::new(path, fault))?;
+        let spelled = spelling::read(path);
+        check_text(&spelled).map_err(|fault| FileError::new(path, fault))?;
         for _ in 0..ATTEMPTS {
-            match Walk::new(self, last).run(Path::new(path)) {
+            match Walk::new(self, last).run(&spelled) {
                 Ok(admitted) => {
                     let empty =
                         matches!(&admitted.place, Place::Absent { .. }) || admitted.rel.is_root();
@@ -108,6 +118,15 @@ impl Root {
         Err(FileError::new(path, FileFault::Unsteady))
     }
 
+    /// Admits `path` as one whose file or directory is to be changed.
+    pub(crate) fn admit_change(&self, path: &str, last: LastLink) -> Result<Admitted, FileError> {
+        let admitted = self.admit(path, last)?;
+        if admitted.in_repository {
+            return Err(FileError::new(path, FileFault::Repository));
+        }
+        Ok(admitted)
+    }
+
     /// Follows a link found in `parent`, whose path is `rel`, as part of a path would be followed.
     pub(crate) fn admit_link(&self, parent: &RelPath, name: &OsStr) -> Option<Admitted> {
         let path = parent.0.join(name);
@@ -116,11 +135,12 @@ impl Root {
 }
 
 /// Refuses what no lookup could answer.
-fn check_text(path: &str) -> Result<(), FileFault> {
-    if path.contains('\0') {
+fn check_text(path: &Path) -> Result<(), FileFault> {
+    let path = path.as_os_str().as_bytes();
+    if path.contains(&0) {
         return Err(FileFault::Nul);
     }
-    let longest = path.split('/').map(str::len).max().unwrap_or(0);
+    let longest = path.split(|byte| *byte == b'/').map(<[u8]>::len).max().unwrap_or(0);
     if longest > NAME_MAX {
         return Err(FileFault::NameTooLong { length: longest });
     }
@@ -128,6 +148,23 @@ fn check_text(path: &str) -> Result<(), FileFault> {
         return Err(FileFault::PathTooLong { length: path.len() });
     }
     Ok(())
+}
+
+/// The name under which a repository lies in its tree, in whatever case: some file systems tell no
+/// difference, and one leaves out characters that do not show.
+fn is_repository(name: &OsStr) -> bool {
+    let plain = |name: &str| name.eq_ignore_ascii_case(".git");
+    match name.to_str() {
+        Some(name) if name.is_ascii() => plain(name),
+        Some(name) => {
+            let hidden = |c: char| {
+                matches!(c, '\u{200C}'..='\u{200F}' | '\u{202A}'..='\u{202E}'
+                    | '\u{206A}'..='\u{206F}' | '\u{FEFF}')
+            };
+            plain(&name.replace(hidden, ""))
+        }
+        None => false,
+    }
 }
 
 enum Halt {
@@ -167,6 +204,7 @@ struct Walk<'r> {
     /// Names from the top of the file system while the walk is outside the root.
     outside: Option<Vec<OsString>>,
     route: EscapeRoute,
+    in_repository: bool,
     links: u32,
     /// Steps that remain when the target of the outermost link being followed is used up.
     after_link: Option<usize>,
@@ -185,6 +223,7 @@ impl<'r> Walk<'r> {
             found: None,
             outside: None,
             route: EscapeRoute::Parent,
+            in_repository: false,
             links: 0,
             after_link: None,
         }
@@ -281,6 +320,7 @@ impl<'r> Walk<'r> {
             self.come_back_in();
             return Ok(());
         }
+        self.in_repository |= is_repository(&name);
         if !self.tail.is_empty() {
             self.tail.push(name);
             return Ok(());
@@ -352,7 +392,7 @@ impl<'r> Walk<'r> {
             (_, Some(_)) => Place::BelowFile,
             (_, None) => Place::Absent { parent: self.directory, names: self.tail },
         };
-        Ok(Admitted { rel: RelPath(rel), place })
+        Ok(Admitted { rel: RelPath(rel), place, in_repository: self.in_repository })
     }
 }
 

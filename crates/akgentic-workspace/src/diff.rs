@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::lines::Text;
 use crate::similarity::{Block, Comparison, Popular, intern};
+use crate::spelling;
 
 /// Lines that are shown around a change.
 const CONTEXT: usize = 3;
@@ -59,7 +60,7 @@ pub(crate) fn describe(path: &str, before: &str, after: &str, most: usize) -> St
         return cut(diff, most);
     }
     if one.ends_in_break() == other.ends_in_break() {
-        return format!("(line endings changed) {path}");
+        return format!("(line endings changed) {}", spelling::told(path));
     }
     render(path, &one, &other, ("a", "b"), true)
 }
@@ -100,7 +101,8 @@ fn render(
     let mut out = String::new();
     for group in groups(&blocks, before.len(), after.len()) {
         if out.is_empty() {
-            _ = write!(out, "--- {}/{path}\n+++ {}/{path}", sides.0, sides.1);
+            let (one, other) = (spelling::below(sides.0, path), spelling::below(sides.1, path));
+            _ = write!(out, "--- {one}\n+++ {other}");
         }
         let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
         let old = range(first.a.0, last.a.1);

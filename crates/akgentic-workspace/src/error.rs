@@ -5,20 +5,22 @@ use std::io;
 
 use rustix::io::Errno;
 
+use crate::spelling;
+
 /// A file operation that failed, with the path as the caller spelled it.
 #[derive(Debug, thiserror::Error)]
 #[error("{path:?}: {fault}")]
 pub struct FileError {
-    /// The path in the caller's own spelling.
+    /// The path in the caller's own spelling; in quotes where that would not fit on a line.
     pub path: String,
     /// What is wrong.
     pub fault: FileFault,
 }
 
 impl FileError {
-    /// `fault` at `path`.
+    /// `fault` at `path`, which is quoted where it has to be.
     pub fn new(path: impl Into<String>, fault: FileFault) -> Self {
-        Self { path: path.into(), fault }
+        Self { path: spelling::tell(path.into()), fault }
     }
 }
 
@@ -83,6 +85,9 @@ pub enum FileFault {
         /// Most bytes.
         most: u64,
     },
+    /// It belongs to a git repository's own folder, and was to be changed.
+    #[error("lies in what git keeps of a repository")]
+    Repository,
     /// The root itself was removed.
     #[error("the root directory is gone")]
     RootGone,

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
 
 use rustix::fs::RawMode;
 use rustix::io::Errno;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::admission::{Admitted, LastLink, Place, RelPath};
 use crate::error::{FileError, FileFault, READ_MAX};
 use crate::root::{Child, Directory, Kind, Modified, OpenFault, Root, Status};
+use crate::spelling;
 use crate::staging::Staged;
 
 /// How often an operation starts again when its target turns into something else meanwhile.
@@ -82,7 +84,7 @@ impl Filesystem {
 
     /// Opens a regular file.
     pub fn open(&self, path: &str) -> Result<OpenFile, FileError> {
-        self.steadily(path, |admitted| match admitted.place {
+        self.steadily(path, Root::admit, |admitted| match admitted.place {
             Place::Directory(_) => Err(FileFault::IsDirectory.into()),
             Place::Absent { .. } => Err(FileFault::NotFound.into()),
             Place::BelowFile => Err(FileFault::NotADirectory.into()),
@@ -124,7 +126,7 @@ impl Filesystem {
         if let Some(fault) = directory_meant(&self.root, path)? {
             return Err(FileError::new(path, fault));
         }
-        self.steadily(path, |admitted| {
+        self.steadily(path, Root::admit_change, |admitted| {
             let (parent, name, replaces) = place_for_file(admitted.place)?;
             let durable = self.durable;
             Staged::write(parent, name, data, replaces, durable, is_cancelled)
@@ -145,7 +147,7 @@ impl Filesystem {
         data: &[u8],
         is_cancelled: &dyn Fn() -> bool,
     ) -> Result<(RelPath, Staged), FileError> {
-        self.steadily(path, |admitted| {
+        self.steadily(path, Root::admit_change, |admitted| {
             let (parent, name, replaces) = place_for_file(admitted.place)?;
             match Staged::write(parent, name, data, replaces, self.durable, is_cancelled) {
                 Ok(staged) => Ok((admitted.rel, staged)),
@@ -157,7 +159,7 @@ impl Filesystem {
 
     /// Removes a file or a link; of a link the link itself.
     pub fn delete(&self, path: &str) -> Result<RelPath, FileError> {
-        let admitted = self.root.admit(path, LastLink::Keep)?;
+        let admitted = self.root.admit_change(path, LastLink::Keep)?;
         let fault = match admitted.place {
             Place::Directory(_) => FileFault::IsDirectory,
             Place::Absent { .. } => FileFault::NotFound,
@@ -172,7 +174,7 @@ impl Filesystem {
 
     /// Creates a directory with its parents; one that is there already is fine.
     pub fn mkdir(&self, path: &str) -> Result<RelPath, FileError> {
-        self.steadily(path, |admitted| match admitted.place {
+        self.steadily(path, Root::admit_change, |admitted| match admitted.place {
             Place::Directory(_) => Ok(admitted.rel),
             Place::Absent { parent, names } => {
                 make_directories(parent, &names)?;
@@ -255,10 +257,11 @@ impl Filesystem {
     fn steadily<T>(
         &self,
         path: &str,
+        admit: impl Fn(&Root, &str, LastLink) -> Result<Admitted, FileError>,
         act: impl Fn(Admitted) -> Result<T, Stumble>,
     ) -> Result<T, FileError> {
         for _ in 0..ATTEMPTS {
-            match act(self.root.admit(path, LastLink::Follow)?) {
+            match act(admit(&self.root, path, LastLink::Follow)?) {
                 Ok(done) => return Ok(done),
                 Err(Stumble::Changed) => {}
                 Err(Stumble::Fault(fault)) => return Err(FileError::new(path, fault)),
@@ -270,8 +273,10 @@ impl Filesystem {
 
 /// What a path that ends like one of a directory has against being that of a file.
 pub(crate) fn directory_meant(root: &Root, path: &str) -> Result<Option<FileFault>, FileError> {
-    let as_directory = path.ends_with('/') || path.ends_with("/.");
-    if !as_directory || !path.contains(|next| !matches!(next, '/' | '.')) {
+    let meant = spelling::read(path);
+    let meant = meant.as_os_str().as_bytes();
+    let as_directory = meant.ends_with(b"/") || meant.ends_with(b"/.");
+    if !as_directory || meant.iter().all(|next| matches!(next, b'/' | b'.')) {
         return Ok(None);
     }
     // A directory that is there is refused as what it is.
@@ -296,13 +301,17 @@ impl Listed {
 
     /// The entry with its size, as it is in `directory` now.
     pub(crate) fn entry(&self, directory: &Directory) -> FileEntry {
-        let size = match self.shape {
+        let name = self.name.to_string_lossy().into_owned();
+        FileEntry { name, is_dir: self.is_dir(), size: self.size(directory) }
+    }
+
+    /// Its size as it is in `directory` now.
+    pub(crate) fn size(&self, directory: &Directory) -> u64 {
+        match self.shape {
             Shape::File => directory.status(&self.name).map_or(0, |status| status.size),
             Shape::LinkedFile(status) if status.kind == Kind::Regular => status.size,
             _ => 0,
-        };
-        let name = self.name.to_string_lossy().into_owned();
-        FileEntry { name, is_dir: self.is_dir(), size }
+        }
     }
 }
 

@@ -51,6 +51,8 @@ impl FileKind {
 ///
 /// There is none when the last dot is the first or the last character of the name.
 pub fn suffix(path: &str) -> String {
+    let path = crate::spelling::read(path);
+    let path = path.to_string_lossy();
     let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     match name.rsplit_once('.') {
         Some((stem, end)) if !stem.is_empty() && !end.is_empty() => {
@@ -75,6 +77,7 @@ mod tests {
             ("d/a.b/", ".b"),
             ("", ""),
             ("..a", ".a"),
+            (r#"d/"a\nb.PNG""#, ".png"),
         ] {
             assert_eq!(suffix(path), expected, "{path:?}");
         }

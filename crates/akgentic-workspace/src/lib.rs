@@ -35,6 +35,7 @@ pub mod refusal;
 mod resource;
 mod root;
 pub mod similarity;
+mod spelling;
 mod staging;
 mod sweep;
 pub mod text;

@@ -2,8 +2,9 @@
 
 use crate::admission::RelPath;
 use crate::error::{FileError, FileFault};
-use crate::filesystem::{FileEntry, Filesystem, Listed, Shape};
+use crate::filesystem::{Filesystem, Listed, Shape};
 use crate::root::Directory;
+use crate::spelling;
 
 /// Most entries of one listing.
 pub const ENTRIES_MAX: usize = 10_000;
@@ -51,7 +52,7 @@ impl Lister<'_> {
         if children.is_empty() {
             return Ok(EMPTY.to_owned());
         }
-        let shown = children.iter().take(ENTRIES_MAX).map(|child| line(&child.entry(directory)));
+        let shown = children.iter().take(ENTRIES_MAX).map(|child| line(child, directory));
         let mut lines: Vec<String> = shown.collect();
         if children.len() > ENTRIES_MAX {
             let total = children.len();
@@ -82,7 +83,7 @@ impl Lister<'_> {
             }
             let is_last = level.ahead.len() == 0;
             let connector = if is_last { "└── " } else { "├── " };
-            let text = line(&child.entry(&level.directory));
+            let text = line(&child, &level.directory);
             lines.push(format!("{}{connector}{text}", level.indent));
             let entered = open.len() < usize::try_from(levels).unwrap_or(usize::MAX);
             if matches!(child.shape, Shape::Directory) && entered {
@@ -138,10 +139,11 @@ impl Level {
     }
 }
 
-fn line(entry: &FileEntry) -> String {
-    if entry.is_dir {
-        format!("{}/", entry.name)
+fn line(child: &Listed, directory: &Directory) -> String {
+    let name = spelling::name(&child.name);
+    if child.is_dir() {
+        format!("{name}/")
     } else {
-        format!("{} ({} bytes)", entry.name, entry.size)
+        format!("{name} ({} bytes)", child.size(directory))
     }
 }

@@ -97,6 +97,7 @@ state!(WorkspaceState = "akgentic.tool.workspace.models.WorkspaceState");
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EditItem {
     /// Path of the file, relative to the workspace.
+    #[serde(deserialize_with = "crate::spelling::given")]
     pub path: String,
     /// The text to replace, as it stands in the file.
     pub old_string: String,

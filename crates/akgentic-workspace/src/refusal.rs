@@ -68,6 +68,10 @@ pub fn describe(error: &FileError) -> String {
         FileFault::TooLarge { size, most } => format!(
             "{path} has {size} bytes, and files of more than {most} are not taken as a whole. Read it in parts with other tools, or split it."
         ),
+        FileFault::Repository => format!(
+            "{} goes through `.git`, where git keeps settings and hooks that would run outside of the sandbox. It can be read, never changed here. Use another path.",
+            quoted(path)
+        ),
         FileFault::RootGone => {
             "The workspace folder is gone: somebody removed it. Nothing can be read or written until it is there again and the workspace is opened anew.".to_owned()
         }
@@ -96,10 +100,10 @@ pub fn describe_directory(error: &FileError) -> String {
     }
 }
 
-/// The path as the agent wrote it, cut and with control characters made visible.
+/// The path as the agent wrote it, cut.
 fn quoted(path: &str) -> String {
     const SHOWN: usize = 200;
     let start = crate::text::clip(path, SHOWN);
     let more = if start.len() < path.len() { "…" } else { "" };
-    format!("`{}{more}`", start.replace(char::is_control, "\u{FFFD}"))
+    format!("`{start}{more}`")
 }

@@ -363,7 +363,7 @@ fn report(options: &Bwrap, filtered: bool) -> Enforcement {
 
 /// Starts a session in an empty workspace and tries it out.
 pub(super) async fn trial(options: &Bwrap) -> Result<String, BackendError> {
-    let folder = tempfile::tempdir();
+    let folder = Private::new("akgentic-trial-");
     let folder = folder.map_err(|error| BackendError::ProbeFailed(error.to_string()))?;
     let session = BwrapSession::start(options.clone(), folder.path()).await?;
     session.try_out().await?;

@@ -21,15 +21,13 @@ use crate::enforcement::{Enforcement, Level, Measure};
 use crate::error::{BackendError, RunError};
 use crate::folder::{Folder, FolderError, RelFolder, Root};
 use crate::private::{Private, RunHome};
-#[cfg(target_os = "linux")]
-use crate::process::cgroup;
 use crate::process::launch::{Frame, Launched, Launcher, line};
 use crate::process::spare::{Ready, Spare, launch};
 use crate::process::supervise::supervise;
+use crate::process::{MARK, mark};
+#[cfg(target_os = "linux")]
+use crate::process::{cgroup, warden};
 use crate::run::{Outcome, Run};
-
-/// Carries the mark by which processes of a run are found.
-const MARK: &str = "AKGENTIC_SANDBOX_RUN";
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
@@ -194,7 +192,7 @@ impl LocalSession {
     /// Starts a launcher in a folder, with a home, a mark and a group of its own.
     fn ready(&self, folder: Arc<Folder>) -> impl Future<Output = io::Result<Ready<Own>>> + use<> {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let mark = format!("{}-{number}", std::process::id());
+        let mark = mark(number);
         let home = self.private.path().join(number.to_string());
         let private = Arc::clone(&self.private);
         let limits = self.options.limits.clone();
@@ -204,6 +202,8 @@ impl LocalSession {
         env.insert("TMPDIR".to_owned(), home.join("tmp").into());
         env.insert(MARK.to_owned(), mark.clone().into());
         async move {
+            #[cfg(target_os = "linux")]
+            warden::ensure();
             #[cfg(target_os = "linux")]
             let group = cgroup::for_run(&limits)?;
             let frame = Frame {
@@ -271,8 +271,8 @@ impl Session for LocalSession {
 /// Runs a command that may write in the workspace and nowhere else, and sees whether that holds.
 pub(super) async fn trial(options: &Local) -> Result<String, BackendError> {
     let failed = |reason: String| BackendError::ProbeFailed(reason);
-    let outside = tempfile::tempdir().map_err(|error| failed(error.to_string()))?;
-    let inside = tempfile::tempdir().map_err(|error| failed(error.to_string()))?;
+    let folder = || Private::new("akgentic-trial-").map_err(|error| failed(error.to_string()));
+    let (outside, inside) = (folder()?, folder()?);
     let session = LocalSession::start(options.clone(), inside.path()).await?;
     let target = outside.path().join("written");
     let script = "echo a >inside || exit 11; echo a >\"$1\"; exit 0".to_owned();

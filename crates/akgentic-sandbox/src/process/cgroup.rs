@@ -11,22 +11,26 @@ use rustix::process::{Pid, Signal};
 
 use crate::enforcement::{Enforcement, Measure};
 use crate::limits::Limits;
+use crate::process::owner;
 
 /// Names of groups start so; the PID namespace and the process that made them follow.
 const PREFIX: &str = "akgentic-command-";
 
 /// How the names of groups start that the process of this number made.
-///
-/// A number means something in its namespace only: what another one made is not ours to judge.
 fn made_by(pid: u32) -> Option<String> {
-    let own = i32::try_from(std::process::id()).ok()?;
-    Some(format!("{PREFIX}{}-{pid}-", super::proc::pid_namespace(own)?))
+    Some(format!("{PREFIX}{}-", owner::stamp(pid)?))
 }
 
-/// Who made the group of this name, if that was somebody of our PID namespace.
-fn maker(name: &str) -> Option<u32> {
-    let pid = name.strip_prefix(PREFIX)?.split('-').nth(1)?.parse().ok()?;
-    name.starts_with(&made_by(pid)?).then_some(pid)
+/// How the paths of all groups start that this process makes.
+pub(crate) fn own_groups() -> Vec<PathBuf> {
+    let (Ok(hierarchy), Some(name)) = (hierarchy(), made_by(std::process::id())) else {
+        return Vec::new();
+    };
+    let parents = match hierarchy {
+        Hierarchy::Unified(parent) => vec![parent],
+        Hierarchy::Split { pids, memory } => [pids].into_iter().chain(memory).collect(),
+    };
+    parents.into_iter().map(|parent| parent.join(&name)).collect()
 }
 
 /// How often, and how long apart, the removal of a group is tried whose last process is ending.
@@ -206,8 +210,7 @@ fn sweep(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.filter_map(Result::ok) {
         let name = entry.file_name();
-        let owner = name.to_str().and_then(maker);
-        if owner.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
+        if name.to_str().and_then(|name| name.strip_prefix(PREFIX)).is_some_and(owner::is_orphan) {
             // What this process may not see or signal stays, and its group with it.
             let left = Group { directories: vec![entry.path()], kill_file: None, by_thread: false };
             left.kill();

@@ -12,10 +12,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::WorkspaceActor;
 use super::requests::{NoRun, StartRun, StartedRun};
-use crate::gate::{Code, Refusal};
+use crate::gate::{Code, FileCode, Refusal};
 use crate::lease::{
     Command, CommandFault, ExecOutcome, Payload, STREAM_SHOWN, WORKER_BUDGET_S, run_worker,
 };
+use crate::spelling;
 use crate::tree::{Run, file_refusal};
 
 impl Handle<StartRun> for WorkspaceActor {
@@ -38,6 +39,14 @@ impl Handle<StartRun> for WorkspaceActor {
         if let Err(error) = tree.files().root().resolve(&request.cwd) {
             return Ok(Err(NoRun::Refused(Box::new(file_refusal(&error)))));
         }
+        let Some(cwd) = spelling::read(&request.cwd).to_str().map(str::to_owned) else {
+            let text = format!(
+                "{} is no text, so no command is run in it. Use another folder.",
+                request.cwd
+            );
+            let refusal = Refusal::told(Code::File(FileCode::NotUtf8), request.cwd, text);
+            return Ok(Err(NoRun::Refused(Box::new(refusal))));
+        };
         let (agent, cmd) = (request.agent.clone(), request.cmd.clone());
         let timeout_s = request.timeout_s;
         // It may wait for the journal, and for those who are changing files.
@@ -50,7 +59,7 @@ impl Handle<StartRun> for WorkspaceActor {
         };
         let cancel = self.stopping.child_token();
         let started = StartedRun::new(run.id().to_owned(), cancel.clone());
-        self.tasks.spawn(work(request, run, cancel));
+        self.tasks.spawn(work(StartRun { cwd, ..request }, run, cancel));
         Ok(Ok(started))
     }
 }

@@ -1,9 +1,10 @@
 //! Replacing what was found.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::{Found, Strategy, find};
-use crate::lines::{LocalEndings, Text, slice};
+use crate::lines::{LocalEndings, Text, local_ending, slice};
 
 /// A text after a replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +21,32 @@ pub struct Edited {
     pub replaced: usize,
     /// Lines of the first replaced place in the text before, counted from 1.
     pub lines: (usize, usize),
+}
+
+/// What a replacement did to a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Replaced {
+    pub strategy: Strategy,
+    pub verbatim: bool,
+    /// How many places there were.
+    pub places: usize,
+    /// How many of them were replaced.
+    pub replaced: usize,
+    /// Whether the text is another one now.
+    pub changed: bool,
+    /// Where the first place began, before and after.
+    at: usize,
+    /// Line breaks within it, as it was.
+    breaks: usize,
+}
+
+impl Replaced {
+    /// Lines of the first place in the text as it was, counted from 1; what stood before that place
+    /// stands there in `text` still.
+    pub(crate) fn lines(&self, text: &str) -> (usize, usize) {
+        let first = breaks(text, 0..self.at) + 1;
+        (first, first + self.breaks)
+    }
 }
 
 /// Why nothing was replaced.
@@ -77,6 +104,27 @@ pub fn substitute(
     all: bool,
     exact_only: bool,
 ) -> Result<Edited, Miss> {
+    let mut text = content.to_owned();
+    let replaced = substitute_in(&mut text, anchor, replacement, all, exact_only)?;
+    Ok(Edited {
+        lines: replaced.lines(content),
+        text,
+        strategy: replaced.strategy,
+        verbatim: replaced.verbatim,
+        places: replaced.places,
+        replaced: replaced.replaced,
+    })
+}
+
+/// [`substitute`] in a text that is kept for what comes next; it stays as it is when nothing is
+/// replaced. For one place, what stands far from it is neither looked at again nor made anew.
+pub(crate) fn substitute_in(
+    content: &mut String,
+    anchor: &str,
+    replacement: &str,
+    all: bool,
+    exact_only: bool,
+) -> Result<Replaced, Miss> {
     let Some(found) = find(content, anchor, exact_only) else {
         let blank = anchor.trim().is_empty();
         return Err(if blank { Miss::Blank } else { Miss::NotFound });
@@ -86,22 +134,43 @@ pub fn substitute(
     if one_of_many && (!all || found.strategy == Strategy::Fuzzy) {
         return Err(ambiguous(content, &found));
     }
-    let (text, replaced) = if all && found.strategy == Strategy::Exact && !anchor.is_empty() {
-        let places = memchr::memmem::find_iter(content.as_bytes(), anchor);
-        replace(content, places.map(|at| at..at + anchor.len()), replacement)?
+    let first = found.range();
+    let at = whole_breaks(content, first.clone()).start;
+    let breaks = breaks_within(content, &first);
+    let (replaced, changed) = if !all {
+        (1, replace_one(content, first, replacement)?)
     } else {
-        let most = if all { found.places.len() } else { 1 };
-        replace(content, found.places.iter().take(most).cloned(), replacement)?
+        let (text, replaced) = if found.strategy == Strategy::Exact && !anchor.is_empty() {
+            let places = memchr::memmem::find_iter(content.as_bytes(), anchor);
+            replace(content, places.map(|at| at..at + anchor.len()), replacement)?
+        } else {
+            replace(content, found.places.iter().cloned(), replacement)?
+        };
+        let changed = text != *content;
+        *content = text;
+        (replaced, changed)
     };
-    let lines = lines_of(content, &found.range());
-    Ok(Edited {
-        text,
-        strategy: found.strategy,
-        verbatim: found.verbatim,
-        places: found.count,
-        replaced,
-        lines,
-    })
+    let Found { strategy, verbatim, count: places, .. } = found;
+    Ok(Replaced { strategy, verbatim, places, replaced, changed, at, breaks })
+}
+
+/// Replaces one place; tells whether that makes another text.
+fn replace_one(content: &mut String, place: Range<usize>, replacement: &str) -> Result<bool, Miss> {
+    let place = whole_breaks(content, place);
+    let replacement = if replacement.contains('\n') {
+        local_ending(content, &place).apply(replacement)
+    } else {
+        Cow::Borrowed(replacement)
+    };
+    let Some(before) = content.get(place.clone()) else { return Err(Miss::NotFound) };
+    if before == replacement {
+        return Ok(false);
+    }
+    if content.len() - before.len() + replacement.len() > EDITED_MAX {
+        return Err(Miss::TooLarge { most: EDITED_MAX });
+    }
+    content.replace_range(place, &replacement);
+    Ok(true)
 }
 
 fn ambiguous(content: &str, found: &Found) -> Miss {
@@ -113,17 +182,14 @@ fn ambiguous(content: &str, found: &Found) -> Miss {
     Miss::Ambiguous { strategy: found.strategy, count: found.count, lines }
 }
 
-/// The lines a range covers, counted from 1.
-fn lines_of(content: &str, range: &Range<usize>) -> (usize, usize) {
-    let breaks = |range: Range<usize>| memchr::memchr_iter(b'\n', bytes(content, range)).count();
-    let first = breaks(0..range.start) + 1;
-    // A line break at the end of the range does not begin another line of it.
-    let inner = range.start..range.end.saturating_sub(1).max(range.start);
-    (first, first + breaks(inner))
+/// Line breaks that lines of a range are parted by: one at its end does not begin another of them.
+fn breaks_within(content: &str, range: &Range<usize>) -> usize {
+    breaks(content, range.start..range.end.saturating_sub(1).max(range.start))
 }
 
-fn bytes(content: &str, range: Range<usize>) -> &[u8] {
-    content.as_bytes().get(range).unwrap_or_default()
+fn breaks(content: &str, range: Range<usize>) -> usize {
+    let bytes = content.as_bytes().get(range).unwrap_or_default();
+    memchr::memchr_iter(b'\n', bytes).count()
 }
 
 fn replace(

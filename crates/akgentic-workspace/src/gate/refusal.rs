@@ -38,6 +38,8 @@ pub enum Code {
     EmptyAnchor,
     /// The text to replace does not stand there as written, and several places are like it.
     AmbiguousMatch,
+    /// One call asks for more changes than are made at once.
+    TooMany,
     /// A patch is of another kind than those that are applied.
     OtherDialect,
     /// The path stands for the output of a run, which nobody changes.
@@ -73,6 +75,8 @@ pub enum FileCode {
     TooLarge,
     /// Its links point at one another.
     LinkLoop,
+    /// It belongs to what git keeps of a repository.
+    Repository,
     /// Something else the system says.
     Other,
 }
@@ -96,6 +100,7 @@ impl Code {
             Self::Locked => "locked",
             Self::EmptyAnchor => "empty_anchor",
             Self::AmbiguousMatch => "ambiguous_match",
+            Self::TooMany => "too_many",
             Self::OtherDialect => "other_dialect",
             Self::Reserved => "reserved_path",
             Self::Unconfigured => "unconfigured",
@@ -110,6 +115,7 @@ impl Code {
             Self::File(FileCode::NotUtf8) => "not_utf8",
             Self::File(FileCode::TooLarge) => "too_large",
             Self::File(FileCode::LinkLoop) => "symlink_loop",
+            Self::File(FileCode::Repository) => "in_repository",
             Self::File(FileCode::Other) => "other",
         }
     }
@@ -175,6 +181,7 @@ impl Code {
             }
             Self::NotFound
             | Self::AmbiguousMatch
+            | Self::TooMany
             | Self::OtherDialect
             | Self::Busy
             | Self::BusyOverdue
@@ -229,7 +236,8 @@ pub struct Refusal {
 impl Refusal {
     /// A refusal without author and evidence.
     pub fn new(code: Code, path: impl Into<String>) -> Self {
-        Self { code, path: path.into(), author: Author::Unsaid, evidence: None, told: None }
+        let path = crate::spelling::tell(path.into());
+        Self { code, path, author: Author::Unsaid, evidence: None, told: None }
     }
 
     /// A refusal in other words than these.

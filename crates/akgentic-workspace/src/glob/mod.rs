@@ -12,6 +12,7 @@ pub(crate) use walk::{FilesOf, Walk, Walked};
 
 use crate::error::{FileError, FileFault};
 use crate::filesystem::Filesystem;
+use crate::spelling;
 
 /// What a search without a file is answered with.
 pub const NOTHING: &str = "No files found.";
@@ -64,14 +65,15 @@ pub fn find_files(
     }
     found.too_deep = walk.too_deep;
     let paths = newest.into_sorted_vec().into_iter();
-    found.paths = paths.map(|(_, path)| path.to_string_lossy().into_owned()).collect();
+    found.paths = paths.map(|(_, path)| spelling::shown(&path).into_owned()).collect();
     Ok(found)
 }
 
 /// Files that were found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundFiles {
-    /// Paths from the root, the newest file first; at most as many as were asked for.
+    /// Paths from the root as they are shown, in quotes where they would not fit on a line; the newest
+    /// file first, at most as many as were asked for.
     pub paths: Vec<String>,
     /// How many there are.
     pub total: usize,

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use super::scan::{FileLines, Skip};
 use crate::root::Modified;
+use crate::spelling;
 
 /// What a search without a match is answered with.
 const NOTHING: &str = "No matches found.";
@@ -165,7 +166,7 @@ impl Collector {
     pub(super) fn finish(self) -> Matches {
         let mut matches = self.counts;
         let lines = self.files.into_iter().flat_map(|((_, path), lines)| {
-            let path = path.to_string_lossy().into_owned();
+            let path = spelling::shown(&path).into_owned();
             lines.into_iter().map(move |(number, line)| format!("{path}:{number}: {line}"))
         });
         matches.lines = lines.take(self.most).collect();

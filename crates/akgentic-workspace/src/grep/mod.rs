@@ -17,6 +17,7 @@ pub use matcher::BadRegex;
 use crate::error::{FileError, FileFault};
 use crate::filesystem::Filesystem;
 use crate::glob::{FilesOf, Pattern, PatternError, Walk, Walked};
+use crate::spelling;
 use collect::Collector;
 use matcher::LineMatcher;
 use scan::{Scanner, Skip};
@@ -222,8 +223,7 @@ impl Hunt<'_> {
     ) {
         let path: PathBuf = found.rel.as_path().join(&walked.name);
         if let Some(status) = walked.linked {
-            let Some(spelled) = path.to_str() else { return };
-            let outcome = match self.files.open(spelled) {
+            let outcome = match self.files.open(&spelling::shown(&path)) {
                 Ok(open) => scanner.scan(open.file, open.size),
                 Err(_) => Err(Skip::Unreadable),
             };

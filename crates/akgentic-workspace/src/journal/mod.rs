@@ -39,6 +39,10 @@ const OFF_FOR: Duration = Duration::from_secs(10);
 /// The longest it is off.
 const OFF_FOR_MOST: Duration = Duration::from_mins(10);
 
+/// How long the end waits for what is still to be recorded. A repository that somebody damaged may hold
+/// up whoever reads it for ever.
+const END: Duration = Duration::from_secs(20);
+
 /// Whether changes are recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum JournalState {
@@ -74,7 +78,7 @@ pub struct JournalReport {
     pub skipped: Skipped,
 }
 
-/// The journal of one tree. Dropped, it records what waits and ends.
+/// The journal of one tree. Dropped, it records what waits, for a while, and ends.
 #[derive(Debug)]
 pub struct Journal {
     queue: Arc<Queue>,
@@ -93,10 +97,12 @@ impl Journal {
         let (to_queue, to_report) = (Arc::clone(&queue), Arc::clone(&report));
         let (to_states, states) = watch::channel(JournalState::On);
         let root = root.clone();
+        let ends = EndOnDrop(Arc::clone(&queue));
         let thread = std::thread::Builder::new().name("workspace-journal".to_owned());
         // The repository stays on the thread that works with it.
         let thread = thread.spawn(move || match Ledger::open(root.path()) {
             Ok(ledger) => {
+                let _ends = ends;
                 let mut writer = Writer::new(root, ledger, limits, to_queue, to_report);
                 writer.states = to_states;
                 if opened.send(Ok(())).is_ok() {
@@ -149,6 +155,17 @@ impl Journal {
         self.report.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Records what waits and ends, in this time or not at all.
+    fn end(&mut self, within: Duration) {
+        self.queue.close();
+        let Some(writer) = self.writer.take() else { return };
+        if !self.queue.has_ended(within) {
+            tracing::error!(?within, "the journal does not end: what waited is not recorded");
+        } else if writer.join().is_err() {
+            tracing::warn!("the journal ended with a panic");
+        }
+    }
+
     fn lost(&self) {
         self.report.lock().unwrap_or_else(PoisonError::into_inner).lost += 1;
         tracing::warn!("the journal is behind: a change will be recorded as one from outside");
@@ -157,12 +174,16 @@ impl Journal {
 
 impl Drop for Journal {
     fn drop(&mut self) {
-        self.queue.close();
-        if let Some(writer) = self.writer.take()
-            && writer.join().is_err()
-        {
-            tracing::warn!("the journal ended with a panic");
-        }
+        self.end(END);
+    }
+}
+
+/// Tells that the thread that records has ended, however it did.
+struct EndOnDrop(Arc<Queue>);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        self.0.end();
     }
 }
 
@@ -362,7 +383,7 @@ impl Writer {
         for (path, content) in self.queue.before_ticket(ticket) {
             let recorded = content.as_ref().map(Content::recorded).transpose()?;
             if recorded != self.ledger.get(&path)
-                && self.scanner.is_discoverable(&self.ledger, &path)
+                && self.scanner.is_discoverable(&self.ledger, &path, content.as_ref())
             {
                 changes.push((path, content));
             }
@@ -381,7 +402,10 @@ impl Writer {
         let changes: Vec<_> = record
             .changes
             .iter()
-            .filter(|(path, content)| content.as_ref().is_none_or(fits) && may_hold(path))
+            .filter(|(path, content)| {
+                let holds = |content: &Content| fits(content) && may_hold(path, content.kind);
+                content.as_ref().is_none_or(holds)
+            })
             .cloned()
             .collect();
         if changes.len() < record.changes.len() {
@@ -409,4 +433,35 @@ impl Writer {
 
 fn with_body(subject: String, body: &str) -> String {
     if body.is_empty() { subject } else { format!("{subject}\n\n{body}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What waits for ever to be opened waits without us.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the journal lies outside the tree")]
+    fn a_repository_that_hangs_does_not_hold_up_the_end() {
+        let outer = tempfile::tempdir().expect("a folder");
+        let root = Root::create(&outer.path().join("tree")).expect("a root");
+        let mut journal = Journal::open(&root, ScanLimits::default()).expect("a journal");
+        std::fs::write(outer.path().join("tree/a"), "1").expect("a file");
+        journal.look();
+        assert!(journal.settle(Duration::from_secs(20)));
+        let branch = outer.path().join("tree.git/refs/heads/master");
+        std::fs::remove_file(&branch).expect("the branch");
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        let fifo = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, &branch, fifo, mode, 0).expect("a pipe");
+        std::fs::write(outer.path().join("tree/a"), "22").expect("a file");
+        journal.look();
+        let started = Instant::now();
+        journal.end(Duration::from_millis(200));
+        drop(journal);
+        assert!(started.elapsed() < Duration::from_secs(10));
+        // Lets the thread go that hangs, if it does.
+        let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NONBLOCK;
+        drop(rustix::fs::open(&branch, flags, rustix::fs::Mode::empty()));
+    }
 }

@@ -55,10 +55,25 @@ struct State {
     bytes: usize,
     /// Per path the states before the changes that are under way or wait.
     before: HashMap<RelPath, VecDeque<(u64, Option<Content>)>>,
+    /// Bytes of these states, by change.
+    announced: HashMap<u64, usize>,
     tickets: u64,
     taken: u64,
     done: u64,
     closed: bool,
+    ended: bool,
+}
+
+impl State {
+    /// Bytes that an entry holds: what is there after the change, and what was before.
+    fn bytes_of(&self, entry: &Entry) -> usize {
+        match entry {
+            Entry::Change { ticket, record } => {
+                record.bytes() + self.announced.get(ticket).copied().unwrap_or(0)
+            }
+            Entry::OutOfBand | Entry::Run { .. } => 0,
+        }
+    }
 }
 
 /// The queue between those who change the tree and the one who records.
@@ -78,6 +93,9 @@ impl Queue {
         let mut state = self.lock();
         state.tickets += 1;
         let ticket = state.tickets;
+        let contents = before.iter().filter_map(|(_, content)| content.as_ref());
+        let bytes = contents.map(|content| content.bytes.len()).sum();
+        state.announced.insert(ticket, bytes);
         for (path, content) in before {
             state.before.entry(path).or_default().push_back((ticket, content));
         }
@@ -86,7 +104,9 @@ impl Queue {
 
     /// Takes an announcement back, or strikes it out once it is recorded.
     pub(crate) fn strike(&self, ticket: u64) {
-        self.lock().before.retain(|_, states| {
+        let mut state = self.lock();
+        state.announced.remove(&ticket);
+        state.before.retain(|_, states| {
             states.retain(|(of, _)| *of != ticket);
             !states.is_empty()
         });
@@ -119,10 +139,7 @@ impl Queue {
         {
             return true;
         }
-        let bytes = match &entry {
-            Entry::Change { record, .. } => record.bytes(),
-            Entry::OutOfBand | Entry::Run { .. } => 0,
-        };
+        let bytes = state.bytes_of(&entry);
         let deadline = Instant::now() + PATIENCE;
         let is_full = |state: &State| {
             state.entries.len() >= ENTRIES || state.bytes > 0 && state.bytes + bytes > BYTES
@@ -150,9 +167,7 @@ impl Queue {
         let mut state = self.lock();
         loop {
             if let Some(entry) = state.entries.pop_front() {
-                if let Entry::Change { record, .. } = &entry {
-                    state.bytes -= record.bytes();
-                }
+                state.bytes -= state.bytes_of(&entry);
                 return Some(entry);
             }
             if state.closed {
@@ -193,5 +208,18 @@ impl Queue {
     pub(crate) fn close(&self) {
         self.lock().closed = true;
         self.moved.notify_all();
+    }
+
+    /// Nobody records any more.
+    pub(crate) fn end(&self) {
+        self.lock().ended = true;
+        self.moved.notify_all();
+    }
+
+    /// Waits until nobody records any more; whether that came in time.
+    pub(crate) fn has_ended(&self, within: Duration) -> bool {
+        let state = self.lock();
+        let waited = self.moved.wait_timeout_while(state, within, |state| !state.ended);
+        waited.unwrap_or_else(PoisonError::into_inner).0.ended
     }
 }

@@ -227,10 +227,15 @@ fn entry(path: &RelPath, kind: ContentKind, id: Oid) -> IndexEntry {
     }
 }
 
-/// Whether a commit may hold this path: git refuses names that mean its own directory somewhere.
-pub(crate) fn may_hold(path: &RelPath) -> bool {
+/// Whether a commit may hold this at this path: git refuses names that mean its own directory somewhere,
+/// and links called like files that it reads for itself.
+pub(crate) fn may_hold(path: &RelPath, kind: ContentKind) -> bool {
+    let name = path.as_path().file_name().unwrap_or_default();
+    if kind == ContentKind::Link && name.eq_ignore_ascii_case(".gitmodules") {
+        return false;
+    }
     let no_object = Oid::from_bytes(&[1; 20]);
-    let tried = no_object.and_then(|id| Index::new()?.add(&entry(path, ContentKind::File, id)));
+    let tried = no_object.and_then(|id| Index::new()?.add(&entry(path, kind, id)));
     !tried.is_err_and(|error| error.class() == ErrorClass::Index)
 }
 

@@ -75,8 +75,14 @@ struct Look<'a> {
 
 impl Scanner {
     /// Whether a change to this path would be discovered.
-    pub(crate) fn is_discoverable(&self, ledger: &Ledger, path: &RelPath) -> bool {
-        ledger.get(path).is_some() || !self.rules.is_ignored(path.as_path()) && may_hold(path)
+    pub(crate) fn is_discoverable(
+        &self,
+        ledger: &Ledger,
+        path: &RelPath,
+        content: Option<&Content>,
+    ) -> bool {
+        content.is_none_or(|content| may_hold(path, content.kind))
+            && (ledger.get(path).is_some() || !self.rules.is_ignored(path.as_path()))
     }
 
     /// What differs from what is recorded; of a path in `before`, that state counts.
@@ -111,7 +117,9 @@ impl Scanner {
         for (path, content) in before {
             look.known.remove(&path);
             let recorded = content.as_ref().map(Content::recorded).transpose()?;
-            if recorded != ledger.get(&path) && self.is_discoverable(ledger, &path) {
+            if recorded != ledger.get(&path)
+                && self.is_discoverable(ledger, &path, content.as_ref())
+            {
                 look.changes.push((path, content));
             }
         }
@@ -224,8 +232,12 @@ impl Look<'_> {
             self.skipped.large += 1;
             return Ok(());
         }
-        if recorded.is_none() && !may_hold(&path) {
+        let kind = if status.kind == Kind::Link { ContentKind::Link } else { ContentKind::File };
+        if !may_hold(&path, kind) {
             self.skipped.reserved += 1;
+            if recorded.is_some() {
+                self.changes.push((path, None));
+            }
             return Ok(());
         }
         let Some(content) = read(parent, name, status) else {

@@ -73,7 +73,7 @@ pub fn clean_command(command: &str) -> String {
 pub fn subject(capability: &str, paths: &[RelPath]) -> String {
     match paths {
         [path] => {
-            let path = path.to_string();
+            let path = path.as_path().to_string_lossy();
             let shown: String =
                 path.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
             let kept = clip(&shown, SUBJECT_CHARS);

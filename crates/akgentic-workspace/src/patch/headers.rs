@@ -1,70 +1,103 @@
 //! The header lines of a patch: paths and hunk positions.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+
 use super::{Hunk, NO_FILE};
+use crate::spelling;
 
 /// A path as a header names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Named {
     /// No file.
     Nothing,
-    /// This file, with the prefix that it is written with.
+    /// This file: the prefix that it is written with, and its spelling.
     File(String),
 }
 
 impl Named {
-    /// Reads what stands behind `--- ` or `+++ `.
-    pub(super) fn read(rest: &str) -> Self {
+    /// Reads what stands behind `--- ` or `+++ `; nothing for a quoted name that cannot be decoded.
+    pub(super) fn read(rest: &str) -> Option<Self> {
         let rest = rest.trim();
-        let path = match rest.strip_prefix('"') {
-            Some(quoted) => unquote(quoted).unwrap_or_else(|| rest.to_owned()),
-            None => rest.split('\t').next().unwrap_or_default().trim().to_owned(),
+        let path = if rest.starts_with('"') {
+            quoted(rest)?
+        } else {
+            let path = rest.split('\t').next().unwrap_or_default().trim();
+            let (prefix, path) = apart(path);
+            format!("{prefix}{}", spelling::told(path))
         };
-        let bare = path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(&path);
-        if bare == NO_FILE { Self::Nothing } else { Self::File(path) }
+        Some(if apart(&path).1 == NO_FILE { Self::Nothing } else { Self::File(path) })
     }
 }
 
-/// Undoes the quoting that git gives to unusual names; `rest` follows the opening quote.
-pub(super) fn unquote(rest: &str) -> Option<String> {
-    let mut bytes = Vec::new();
-    let mut source = rest.bytes().peekable();
-    loop {
-        match source.next()? {
-            b'"' => return String::from_utf8(bytes).ok(),
-            b'\\' => match source.next()? {
-                b'n' => bytes.push(b'\n'),
-                b't' => bytes.push(b'\t'),
-                b'r' => bytes.push(b'\r'),
-                b'a' => bytes.push(7),
-                b'b' => bytes.push(8),
-                b'f' => bytes.push(12),
-                b'v' => bytes.push(11),
-                first @ b'0'..=b'7' => {
-                    let mut value = u32::from(first - b'0');
-                    for _ in 0..2 {
-                        let digit = source.next_if(|byte| (b'0'..=b'7').contains(byte))?;
-                        value = value * 8 + u32::from(digit - b'0');
-                    }
-                    bytes.push(u8::try_from(value).ok()?);
-                }
-                other => bytes.push(other),
-            },
-            byte => bytes.push(byte),
-        }
+/// A name in quotes, as its prefix and the spelling of the rest; behind it there may be a date.
+fn quoted(name: &str) -> Option<String> {
+    let (name, behind) = unquote_name(name)?;
+    let ends = behind.trim_start_matches(' ').is_empty() || behind.starts_with('\t');
+    ends.then_some(name)
+}
+
+/// [`quoted`], with what follows the closing quote.
+fn unquote_name(name: &str) -> Option<(String, &str)> {
+    let (decoded, behind) = spelling::unquote(name.strip_prefix('"')?)?;
+    let bytes = decoded.as_bytes();
+    let (prefix, path) = match bytes.split_at_checked(2) {
+        Some((b"a/", path)) => ("a/", path),
+        Some((b"b/", path)) => ("b/", path),
+        _ => ("", bytes),
+    };
+    Some((format!("{prefix}{}", spelling::name(OsStr::from_bytes(path))), behind))
+}
+
+/// The prefix of a side, if there is one, and the rest.
+fn apart(path: &str) -> (&str, &str) {
+    match path.split_at_checked(2) {
+        Some((prefix @ ("a/" | "b/"), rest)) => (prefix, rest),
+        _ => ("", path),
     }
 }
 
-/// The path of both sides in `diff --git a/P b/P`; nothing when they differ.
-pub(super) fn git_path(rest: &str) -> Option<String> {
+/// What `diff --git` names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum GitPath {
+    /// One file on both sides.
+    Same(String),
+    /// Two, or it cannot be told where the first one ends.
+    Differs,
+    /// A quoted name that cannot be decoded.
+    Undecodable,
+}
+
+/// Reads what stands behind `diff --git `; git quotes each name as it needs.
+pub(super) fn git_path(rest: &str) -> GitPath {
     let rest = rest.trim();
-    if let Some(quoted) = rest.strip_prefix('"') {
-        return unquote(quoted)?.strip_prefix("a/").map(str::to_owned);
+    if let Some(path) = halves(rest) {
+        return GitPath::Same(spelling::told(path).into_owned());
     }
-    // `a/P b/P`: both halves are as long.
+    let pair = if rest.starts_with('"') {
+        unquote_name(rest).and_then(|(one, behind)| {
+            let other = behind.strip_prefix(' ')?;
+            Some((one, if other.starts_with('"') { quoted(other)? } else { other.to_owned() }))
+        })
+    } else if let Some(at) = rest.find(" \"") {
+        rest.split_at_checked(at)
+            .and_then(|(one, other)| Some((one.to_owned(), quoted(other.trim_start())?)))
+    } else {
+        return GitPath::Differs;
+    };
+    let Some((one, other)) = pair else { return GitPath::Undecodable };
+    match (one.strip_prefix("a/"), other.strip_prefix("b/")) {
+        (Some(one), Some(other)) if one == other => GitPath::Same(one.to_owned()),
+        _ => GitPath::Differs,
+    }
+}
+
+/// `P` of `a/P b/P`: both halves are as long.
+fn halves(rest: &str) -> Option<&str> {
     let half = rest.len().checked_sub(1)? / 2;
     let one = rest.get(..half)?.strip_prefix("a/")?;
     let other = rest.get(half + 1..)?.strip_prefix("b/")?;
-    (one == other).then(|| one.to_owned())
+    (one == other).then_some(one)
 }
 
 /// Reads `@@ -a,b +c,d @@`; what follows does not matter.
@@ -94,14 +127,29 @@ mod tests {
 
     #[test]
     fn paths() {
-        let file = |path: &str| Named::File(path.to_owned());
+        let file = |path: &str| Some(Named::File(path.to_owned()));
         assert_eq!(Named::read("a/x\t2024-01-01"), file("a/x"));
         assert_eq!(Named::read("  b/a b  "), file("b/a b"));
-        assert_eq!(Named::read(r#""a/\303\251\t.txt""#), file("a/é\t.txt"));
-        assert_eq!(Named::read("/dev/null"), Named::Nothing);
-        assert_eq!(Named::read("b//dev/null"), Named::Nothing);
-        assert_eq!(git_path("a/x y b/x y").as_deref(), Some("x y"));
-        assert_eq!(git_path("a/x b/y"), None);
+        assert_eq!(Named::read(r#""a/\303\251 \"x""#), file("a/é \"x"));
+        assert_eq!(Named::read("\"a/d/\\t.txt\"\t2024-01-01"), file(r#"a/"d/\t.txt""#));
+        assert_eq!(Named::read("a/\u{1b}x"), file(r#"a/"\033x""#));
+        assert_eq!(Named::read("/dev/null"), Some(Named::Nothing));
+        assert_eq!(Named::read("b//dev/null"), Some(Named::Nothing));
+        for bad in [r#""a/x"#, r#""a/\q""#, r#""a/\400""#, r#""a/\12""#, r#""a/x\""#, r#""a/x"y"#] {
+            assert_eq!(Named::read(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn git_names_a_file_twice() {
+        let same = |path: &str| GitPath::Same(path.to_owned());
+        assert_eq!(git_path("a/x y b/x y"), same("x y"));
+        assert_eq!(git_path(r#"a/x"y b/x"y"#), same("x\"y"));
+        assert_eq!(git_path(r#""a/x\ny" "b/x\ny""#), same(r#""x\ny""#));
+        assert_eq!(git_path("a/x b/y"), GitPath::Differs);
+        assert_eq!(git_path(r#"a/x "b/\n""#), GitPath::Differs);
+        assert_eq!(git_path(r#""a/x" "b/\q""#), GitPath::Undecodable);
+        assert_eq!(git_path(r#""a/x b/x"#), GitPath::Undecodable);
     }
 
     #[test]

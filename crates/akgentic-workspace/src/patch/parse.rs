@@ -1,8 +1,9 @@
 //! Reading a patch: sections by their headers, hunk bodies by the counts of theirs.
 
-use super::headers::{Named, git_path, hunk_header};
+use super::headers::{GitPath, Named, git_path, hunk_header};
 use super::{FilePatch, Hunk, NO_FILE};
 use crate::lines::Text;
+use crate::spelling;
 
 /// What a section does with its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +139,7 @@ fn other_dialect(text: &Text<'_>) -> Option<&'static str> {
 
 /// What a `diff --git` line and those behind it say.
 struct GitHeader {
-    path: Option<String>,
+    path: GitPath,
     line: usize,
     kind: Option<SectionKind>,
 }
@@ -164,7 +165,7 @@ impl<'t> Reader<'t> {
                 continue;
             }
             if let Some(rest) = line.strip_prefix("diff --git ") {
-                self.close_git();
+                self.close_git()?;
                 self.git = Some(GitHeader { path: git_path(rest), line: self.at + 1, kind: None });
             } else if line.starts_with("@@ -") {
                 self.patch.stray_hunk.get_or_insert(self.at + 1);
@@ -174,8 +175,11 @@ impl<'t> Reader<'t> {
                 } else if line.starts_with("deleted file mode ") {
                     git.kind = Some(SectionKind::Delete);
                 } else if let Some(what) = unsupported(line) {
-                    let named = line.split_once(" from ").map(|(_, path)| path.to_owned());
-                    let path = git.path.clone().or(named).unwrap_or_default();
+                    let named = line.split_once(" from ").and_then(|(_, name)| Named::read(name));
+                    let path = match (&git.path, &named) {
+                        (GitPath::Same(path), _) | (_, Some(Named::File(path))) => path.clone(),
+                        _ => String::new(),
+                    };
                     return Err(PatchError::Malformed {
                         path,
                         line: self.at + 1,
@@ -185,15 +189,21 @@ impl<'t> Reader<'t> {
             }
             self.at += 1;
         }
-        self.close_git();
-        Ok(())
+        self.close_git()
     }
 
     /// An empty file that comes or goes has a git header and nothing more.
-    fn close_git(&mut self) {
-        if let Some(GitHeader { path: Some(path), line, kind: Some(kind) }) = self.git.take() {
-            self.patch.sections.push(Section { kind, path, also: None, hunks: Vec::new(), line });
-        }
+    fn close_git(&mut self) -> Result<(), PatchError> {
+        let Some(GitHeader { path, line, kind: Some(kind) }) = self.git.take() else {
+            return Ok(());
+        };
+        let path = match path {
+            GitPath::Same(path) => path,
+            GitPath::Differs => return Ok(()),
+            GitPath::Undecodable => return Err(undecodable(self.text.line(line - 1), line)),
+        };
+        self.patch.sections.push(Section { kind, path, also: None, hunks: Vec::new(), line });
+        Ok(())
     }
 
     fn is_file_header(&self) -> bool {
@@ -204,11 +214,8 @@ impl<'t> Reader<'t> {
 
     fn section(&mut self) -> Result<(), PatchError> {
         let line = self.at + 1;
-        let old = self.line(0).and_then(|line| line.strip_prefix("--- ")).map(Named::read);
-        self.at += usize::from(old.is_some());
-        let new =
-            Named::read(self.line(0).and_then(|line| line.strip_prefix("+++ ")).unwrap_or(""));
-        self.at += 1;
+        let old = self.named("--- ")?;
+        let new = self.named("+++ ")?.unwrap_or(Named::File(String::new()));
         let Some(mut section) = named_section(old, new, line) else {
             return Err(malformed(line, NO_FILE, "both sides are /dev/null: name a file"));
         };
@@ -231,11 +238,19 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
+    /// The name in this line, and on to the next one; nothing when another kind of line stands here.
+    fn named(&mut self, before: &str) -> Result<Option<Named>, PatchError> {
+        let line = self.line(0).unwrap_or_default();
+        let Some(rest) = line.strip_prefix(before) else { return Ok(None) };
+        self.at += 1;
+        Named::read(rest).map(Some).ok_or_else(|| undecodable(line, self.at))
+    }
+
     fn hunk(&mut self, path: &str) -> Result<Hunk, PatchError> {
         let header = self.at + 1;
         let line = self.line(0).unwrap_or_default();
         let Some(mut hunk) = hunk_header(line) else {
-            let shown = crate::text::clip(line, 80);
+            let shown = spelling::visible(crate::text::clip(line, 80));
             let text = format!(
                 "`{shown}` is no hunk header: write `@@ -LINE,COUNT +LINE,COUNT @@` with the numbers of \
                  the lines in the file"
@@ -325,6 +340,17 @@ fn names_no_file(header: &str) -> bool {
 
 fn malformed(line: usize, path: &str, text: impl Into<String>) -> PatchError {
     PatchError::Malformed { path: path.to_owned(), line, text: text.into() }
+}
+
+/// A header whose quoted name is not as git writes it.
+fn undecodable(header: &str, line: usize) -> PatchError {
+    let shown = spelling::visible(crate::text::clip(header, 200));
+    let text = format!(
+        "the name in `{shown}` begins with a quote and cannot be decoded: write it as git does, ended by a \
+         quote and with no other escapes than \\a \\b \\t \\n \\v \\f \\r \\\" \\\\ and three octal \
+         digits, or write the name without quotes"
+    );
+    malformed(line, "", text)
 }
 
 fn mark_open(hunk: &mut Hunk, sign: char) {

@@ -16,6 +16,7 @@ use crate::tree::{Stop, Verb};
 #[derive(Deserialize, JsonSchema)]
 struct WriteArgs {
     /// Path of the file, relative to the workspace; missing directories are created.
+    #[serde(deserialize_with = "crate::spelling::given")]
     path: String,
     /// The whole content of the file.
     content: String,
@@ -24,18 +25,21 @@ struct WriteArgs {
 #[derive(Deserialize, JsonSchema)]
 struct DeleteArgs {
     /// Path of the file, relative to the workspace.
+    #[serde(deserialize_with = "crate::spelling::given")]
     path: String,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct MkdirArgs {
     /// Path of the directory, relative to the workspace; missing parents are created.
+    #[serde(deserialize_with = "crate::spelling::given")]
     path: String,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct EditArgs {
     /// Path of the file, relative to the workspace.
+    #[serde(deserialize_with = "crate::spelling::given")]
     path: String,
     /// The text to replace, as it stands in the file, without line numbers.
     old_string: String,

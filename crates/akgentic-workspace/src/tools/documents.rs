@@ -18,6 +18,7 @@ use crate::image::{self, ImageLimits};
 use crate::kinds::{FileKind, suffix};
 use crate::params::{DocumentReader, LlmClient};
 use crate::read::{PageLimits, Window, read_page};
+use crate::spelling;
 
 /// Longest time for one document.
 const LONGEST: Duration = Duration::from_mins(1);
@@ -166,7 +167,7 @@ impl Documents {
         let path = source.rel.as_path();
         let name = format!(".{}.md", path.file_name()?.to_str()?);
         let beside = path.parent().unwrap_or(Path::new("")).join(name);
-        let open = self.files.open(beside.to_str()?).ok()?;
+        let open = self.files.open(&spelling::shown(&beside)).ok()?;
         let limit = u64::try_from(TEXT_BYTES_MAX).unwrap_or(u64::MAX);
         let is_fresh = open.modified.0 + SIDECAR_OLDER >= source.modified.0;
         if !is_fresh || open.size > limit {

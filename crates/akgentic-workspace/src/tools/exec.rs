@@ -129,7 +129,7 @@ struct ExecArgs {
     /// The command line: a program and its arguments, quoted as for a POSIX shell.
     cmd: String,
     /// Directory to run it in, relative to the workspace; empty for the workspace itself.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::spelling::given")]
     cwd: String,
 }
 

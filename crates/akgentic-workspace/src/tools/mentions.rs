@@ -1,6 +1,5 @@
 //! `_expand_media_refs`: the images a prompt refers to, in the place of the references.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use akgentic_tool_core::{Command, ExpandMediaRefs as Prompt, Part};
@@ -12,6 +11,7 @@ use crate::image::ImageLimits;
 use crate::kinds::FileKind;
 use crate::media::{PromptPart, Reference, prompt_parts};
 use crate::params::{ExpandMediaRefs, WorkspaceView};
+use crate::spelling;
 
 /// Most images of one prompt.
 const IMAGES_MAX: usize = 20;
@@ -160,11 +160,12 @@ fn matching(files: &Filesystem, pattern: &str) -> Vec<String> {
     let end = Instant::now() + LONGEST;
     let found = find_files(files, &pattern, "", FILES_MAX, &|| Instant::now() > end);
     let Ok(found) = found else { return Vec::new() };
-    let mut paths: Vec<PathBuf> = found.paths.into_iter().map(PathBuf::from).collect();
-    paths.sort_unstable();
-    paths.into_iter().map(|path| path.to_string_lossy().into_owned()).collect()
+    let mut paths = found.paths;
+    paths.sort_by_cached_key(|path| spelling::read(path).into_owned());
+    paths
 }
 
-fn name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
+fn name(path: &str) -> String {
+    let path = spelling::read(path);
+    path.file_name().map_or_else(String::new, |name| spelling::name(name).into_owned())
 }

@@ -21,6 +21,7 @@ use crate::refusal;
 #[derive(Deserialize, JsonSchema)]
 struct ReadArgs {
     /// Path of the file, relative to the workspace.
+    #[serde(deserialize_with = "crate::spelling::given")]
     path: String,
     /// First line to show, counted from 1.
     #[serde(default = "one")]
@@ -36,7 +37,7 @@ struct ReadArgs {
 #[derive(Deserialize, JsonSchema)]
 struct ListArgs {
     /// Path of the directory, relative to the workspace; empty for the workspace itself.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::spelling::given")]
     path: String,
     /// 1 for the entries of the directory, 0 for the whole tree, N for a tree of N levels.
     #[serde(default = "one")] // the default of the card takes its place

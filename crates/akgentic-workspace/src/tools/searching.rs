@@ -9,13 +9,14 @@ use super::{Hand, failed, tool};
 use crate::glob::{Pattern, find_files};
 use crate::grep::{GrepError, Query, search};
 use crate::params::{WorkspaceGlob, WorkspaceGrep};
+use crate::spelling;
 
 #[derive(Deserialize, JsonSchema)]
 struct GlobArgs {
     /// The pattern, relative to the directory that is searched, such as `**/*.py`.
     pattern: String,
     /// Directory to search, relative to the workspace; empty for the workspace itself.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::spelling::given")]
     path: String,
 }
 
@@ -24,7 +25,7 @@ struct GrepArgs {
     /// Regular expression; every line is matched on its own.
     pattern: String,
     /// Directory or file to search, relative to the workspace; empty for the workspace itself.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::spelling::given")]
     path: String,
     /// Pattern for the files to search, such as `*.py` or `src/**/*.{rs,toml}`; empty for all.
     #[serde(default)]
@@ -50,7 +51,7 @@ pub(crate) fn glob(hand: &Hand, param: &WorkspaceGlob) -> Tool {
     let tool =
         tool(hand, "workspace_glob", description, json!({}), move |hand, args: GlobArgs, stop| {
             let pattern = Pattern::new(&args.pattern).map_err(|error| {
-                let shown = crate::text::clip(&args.pattern, 200);
+                let shown = spelling::visible(crate::text::clip(&args.pattern, 200));
                 ToolError::retriable(format!("The pattern `{shown}` cannot be used: {error}."))
             })?;
             let found = find_files(hand.tree.files(), &pattern, &args.path, most, stop);
@@ -83,7 +84,7 @@ pub(crate) fn grep(hand: &Hand, param: &WorkspaceGrep) -> Tool {
                 Ok(matches) => Ok(matches.text()),
                 Err(GrepError::File(error)) => Err(failed(&error)),
                 Err(GrepError::Include(error)) => {
-                    let shown = crate::text::clip(&args.include, 200);
+                    let shown = spelling::visible(crate::text::clip(&args.include, 200));
                     let text =
                         format!("The pattern `{shown}` in `include` cannot be used: {error}.");
                     Err(ToolError::retriable(text))

@@ -25,6 +25,7 @@ const AT_ONCE: usize = 2;
 #[derive(Deserialize, JsonSchema)]
 struct ViewArgs {
     /// Path of the image, relative to the workspace.
+    #[serde(deserialize_with = "crate::spelling::given")]
     path: String,
 }
 

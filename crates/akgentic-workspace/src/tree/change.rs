@@ -105,27 +105,35 @@ impl<'t> Change<'t> {
 
     /// Changes a part of a file.
     ///
-    /// `change` gets the text as the batch has it so far, and whether only an exact match will do.
-    /// What it gives is the whole new text, line endings included, and whatever else is to be known.
+    /// `change` gets the text as the batch has it so far, to be changed in place, line endings
+    /// included, and whether only an exact match will do. What it gives besides is handed on; when it
+    /// fails, the text is to be as it was.
     pub fn edit<T>(
         &mut self,
         path: &str,
         intent: Intent,
-        change: impl FnOnce(&str, bool) -> Result<(String, T), Unfit>,
+        change: impl FnOnce(&mut String, bool) -> Result<T, Unfit>,
     ) -> Result<T, Stop> {
         let at = self.judged(path, intent, None)?;
         let Some(entry) = self.entries.get_mut(at) else { return Err(vanished(path)) };
-        let current = entry.current().unwrap_or_default();
-        let Ok(current) = std::str::from_utf8(current) else {
-            let error = not_text(path, current);
-            return Err(file_refusal(&error).into());
+        let (mut text, is_draft) = match &mut entry.next {
+            Next::Draft(text) => (std::mem::take(text), true),
+            _ => {
+                let current = entry.current().unwrap_or_default();
+                let Ok(current) = std::str::from_utf8(current) else {
+                    let error = not_text(path, current);
+                    return Err(file_refusal(&error).into());
+                };
+                (current.to_owned(), false)
+            }
         };
         let exact_only = entry.permit.exact_only;
-        match change(current, exact_only) {
-            Ok((text, more)) => {
-                entry.next = Next::Write(text.into_bytes().into());
-                Ok(more)
-            }
+        let changed = change(&mut text, exact_only);
+        if is_draft || changed.is_ok() {
+            entry.next = Next::Draft(text);
+        }
+        match changed {
+            Ok(more) => Ok(more),
             Err(Unfit::Refused(refusal)) => Err(refusal.into()),
             Err(Unfit::Absent(failure)) if !exact_only => Err(failure.into()),
             Err(Unfit::Absent(_)) => {
@@ -143,13 +151,14 @@ impl<'t> Change<'t> {
     }
 
     /// The files of the change so far, in the order they came up: path, bytes before and after.
-    pub(super) fn texts(&self) -> impl Iterator<Item = Texts<'_>> {
+    pub(super) fn texts(&mut self) -> impl Iterator<Item = Texts<'_>> {
+        self.settle();
         self.entries.iter().map(|entry| {
             let live = entry.live.as_ref().map(|live| &live.bytes);
             let after = match &entry.next {
                 Next::Keep => live,
                 Next::Write(bytes) => Some(bytes),
-                Next::Remove => None,
+                Next::Draft(_) | Next::Remove => None,
             };
             (entry.given.as_str(), live.cloned(), after.cloned())
         })
@@ -170,7 +179,7 @@ impl<'t> Change<'t> {
     /// The entry for a link that is to go, once the file it leads to was ruled on.
     fn link(&mut self, path: &str) -> Result<Option<Entry>, Stop> {
         let refused = |error: FileError| Stop::from(file_refusal(&error));
-        let admitted = self.root().admit(path, LastLink::Keep).map_err(refused)?;
+        let admitted = self.root().admit_change(path, LastLink::Keep).map_err(refused)?;
         let Place::Entry { parent, name, status } = admitted.place else { return Ok(None) };
         if status.kind != Kind::Link {
             return Ok(None);
@@ -196,12 +205,11 @@ impl<'t> Change<'t> {
         if (self.is_cancelled)() {
             return Err(Stop::Cancelled);
         }
-        let mut fresh = look(self.root(), path).map_err(|error| file_refusal(&error))?;
-        if spill::is_reserved(&fresh.rel) {
-            return Err(Refusal::new(Code::Reserved, path).into());
-        }
-        let known = self.entries.iter().position(|entry| entry.rel == fresh.rel);
-        let Some(at) = known else {
+        let Some(at) = self.known(path)? else {
+            let mut fresh = look(self.root(), path).map_err(|error| file_refusal(&error))?;
+            if spill::is_reserved(&fresh.rel) {
+                return Err(Refusal::new(Code::Reserved, path).into());
+            }
             fresh.permit = self.rule(path, &fresh, intent, proposed)?;
             self.entries.push(fresh);
             return Ok(self.entries.len() - 1);
@@ -209,7 +217,7 @@ impl<'t> Change<'t> {
         let Some(entry) = self.entries.get(at) else { return Ok(at) };
         // Made, or removed, earlier in this batch: there is nothing to be ruled on.
         let permit = match (&entry.next, &entry.live) {
-            (Next::Write(_), None) => Ok(entry.permit),
+            (Next::Write(_) | Next::Draft(_), None) => Ok(entry.permit),
             (Next::Remove, _) | (Next::Keep, None) => match intent {
                 Intent::Write => Ok(entry.permit),
                 Intent::Delete | Intent::Edit => {
@@ -217,7 +225,7 @@ impl<'t> Change<'t> {
                 }
                 Intent::PatchUpdate | Intent::PatchDelete => Err(missing(path)),
             },
-            (Next::Write(_) | Next::Keep, Some(_)) => {
+            (Next::Write(_) | Next::Draft(_) | Next::Keep, Some(_)) => {
                 let Some(live) = &entry.live else { return Ok(at) };
                 let (rel, digest) = (entry.rel.clone(), live.digest.clone());
                 let material = live.bytes.clone();
@@ -240,6 +248,23 @@ impl<'t> Change<'t> {
             entry.permit = permit;
         }
         Ok(at)
+    }
+
+    /// The position of the entry for the file that a path leads to. What was looked at once is not
+    /// read again for every further change of it: publishing it finds out whether it is the same still.
+    fn known(&self, path: &str) -> Result<Option<usize>, Stop> {
+        if self.entries.is_empty() {
+            return Ok(None);
+        }
+        let admitted = self.root().admit_change(path, LastLink::Follow);
+        let rel = admitted.map_err(|error| file_refusal(&error))?.rel;
+        Ok(self.entries.iter().position(|entry| entry.rel == rel && entry.link.is_none()))
+    }
+
+    fn settle(&mut self) {
+        for entry in &mut self.entries {
+            entry.settle();
+        }
     }
 
     fn rule(
@@ -288,7 +313,7 @@ impl<'t> Change<'t> {
                     Next::Write(bytes) => {
                         (Intent::Write, Some(String::from_utf8_lossy(bytes).into_owned()))
                     }
-                    Next::Keep | Next::Remove => (Intent::Delete, None),
+                    Next::Keep | Next::Draft(_) | Next::Remove => (Intent::Delete, None),
                 };
                 match look(self.root(), &path) {
                     Ok(now) => match self.rule(&path, &now, intent, proposed.as_deref()) {
@@ -318,6 +343,7 @@ impl<'t> Change<'t> {
     /// Stages all files: writes first, then removals, each in its order.
     pub(super) fn stage(&mut self) -> Result<Vec<Publication>, Stop> {
         let durable = self.tree.options.durable;
+        self.settle();
         let mut batch = Vec::new();
         for entry in &mut self.entries {
             if let Next::Write(bytes) = &entry.next {
@@ -345,7 +371,7 @@ impl<'t> Change<'t> {
         let mut state = self.tree.state();
         for entry in self.entries.drain(..) {
             match entry.next {
-                Next::Keep => {}
+                Next::Keep | Next::Draft(_) => {}
                 Next::Write(bytes) => {
                     let ours = entry.ours.unwrap_or_else(|| Digest::of(&bytes));
                     state.gate.accept(self.agent, &entry.rel, ours, entry.permit);

@@ -5,13 +5,22 @@ use std::sync::Arc;
 use super::change::{Change, Stop, Unfit};
 use super::failure::{Cause, Failure};
 use crate::diff::describe;
-use crate::edit::{Edited, Miss, Strategy, substitute};
+use crate::edit::{Miss, Replaced, Strategy, substitute_in};
 use crate::gate::{Code, FileCode, Intent, Refusal};
 use crate::models::EditItem;
 use crate::patch::closest;
 
 /// Most bytes of the diff of one file.
 const DIFF_BYTES: usize = 64 * 1024;
+
+/// Most edits of one call.
+const EDITS_MAX: usize = 10_000;
+
+/// Most bytes of text that the edits of one call are looked for in, all together: some seconds.
+const LOOKED_MAX: u64 = 24 << 30;
+
+/// How many times as long a byte takes where an anchor does not stand as it was written.
+const TOLERANT: u64 = 256;
 
 /// What edits did to the files; turned into words when nobody waits for the tree any more.
 pub(super) struct Edits {
@@ -27,16 +36,26 @@ struct EditedFile {
 
 /// Runs edits in order; each sees the results of those before it.
 pub(super) fn apply(change: &mut Change<'_>, items: &[EditItem]) -> Result<Edits, Stop> {
+    if items.len() > EDITS_MAX {
+        return Err(too_many(items, 0));
+    }
     let mut notes = Vec::new();
+    let mut looked = 0_u64;
     for (index, item) in items.iter().enumerate() {
         let EditItem { path, old_string, new_string, replace_all } = item;
+        if looked > LOOKED_MAX {
+            return Err(too_many(items, index));
+        }
         let note = change.edit(path, Intent::Edit, |text, exact_only| {
-            match substitute(text, old_string, new_string, *replace_all, exact_only) {
+            let size = u64::try_from(text.len()).unwrap_or(u64::MAX);
+            match substitute_in(text, old_string, new_string, *replace_all, exact_only) {
                 Ok(edited) => {
-                    let told = (edited.text != text)
-                        .then(|| note(&edited, items.len() > 1, index, *replace_all))
-                        .flatten();
-                    Ok((edited.text, told))
+                    let times = if edited.strategy == Strategy::Exact { 1 } else { TOLERANT };
+                    looked = looked.saturating_add(size.saturating_mul(times));
+                    let told = edited.changed;
+                    Ok(told
+                        .then(|| note(&edited, text, items.len() > 1, index, *replace_all))
+                        .flatten())
                 }
                 Err(Miss::NotFound) => {
                     Err(Unfit::Absent(not_found(text, item, items.len(), index)))
@@ -76,16 +95,17 @@ impl Edits {
 }
 
 /// What the model is told of an edit besides the diff.
-fn note(edited: &Edited, several: bool, index: usize, all: bool) -> Option<String> {
+fn note(edited: &Replaced, text: &str, several: bool, index: usize, all: bool) -> Option<String> {
     let which = if several { format!("edit {}: ", index + 1) } else { String::new() };
-    let (first, last) = edited.lines;
-    let lines =
-        if first == last { format!("line {first}") } else { format!("lines {first}-{last}") };
+    let lines = || match edited.lines(text) {
+        (first, last) if first == last => format!("line {first}"),
+        (first, last) => format!("lines {first}-{last}"),
+    };
     let text = if !edited.verbatim {
         let more = if edited.replaced > 1 {
-            format!("{} places, the first at {lines}", edited.replaced)
+            format!("{} places, the first at {}", edited.replaced, lines())
         } else {
-            lines
+            lines()
         };
         format!(
             "old_string does not stand in the file as written; {} matched {more}",
@@ -98,14 +118,31 @@ fn note(edited: &Edited, several: bool, index: usize, all: bool) -> Option<Strin
         }
     } else if edited.places > 1 {
         format!(
-            "old_string stands in {} places; the first one, {lines}, was replaced. Use more of the text \
+            "old_string stands in {} places; the first one, {}, was replaced. Use more of the text \
              around it for another one, replace_all for all",
-            edited.places
+            edited.places,
+            lines()
         )
     } else {
         return None;
     };
     Some(format!("[... {which}{text} ...]"))
+}
+
+/// The edits of one call are more than are made at once.
+fn too_many(items: &[EditItem], made: usize) -> Stop {
+    let (count, next) = (items.len(), "Make them in several calls, the first ones first");
+    let text = if made == 0 {
+        format!(
+            "One call makes at most {EDITS_MAX} edits, and these are {count}. No file was changed. {next}."
+        )
+    } else {
+        format!(
+            "Edits of such large files take too long in one call: time was up after {made} of {count}. No \
+             file was changed. {next}: not more than {made} of them each."
+        )
+    };
+    Refusal::told(Code::TooMany, "", text).into()
 }
 
 fn not_found(text: &str, item: &EditItem, edits: usize, index: usize) -> Failure {

@@ -46,6 +46,8 @@ pub(super) enum Next {
     /// It stays as it is.
     Keep,
     Write(Arc<[u8]>),
+    /// A text to be written that may be edited further.
+    Draft(String),
     Remove,
 }
 
@@ -71,7 +73,15 @@ impl Entry {
         match &self.next {
             Next::Keep => self.live.as_ref().map(|live| &*live.bytes),
             Next::Write(bytes) => Some(bytes),
+            Next::Draft(text) => Some(text.as_bytes()),
             Next::Remove => None,
+        }
+    }
+
+    /// Ends the editing of its text.
+    pub(super) fn settle(&mut self) {
+        if let Next::Draft(text) = &self.next {
+            self.next = Next::Write(text.as_bytes().into());
         }
     }
 
@@ -91,10 +101,10 @@ impl Entry {
     }
 }
 
-/// What is at a path now, links followed.
+/// What is at a path that is to be changed, links followed.
 pub(super) fn look(root: &Root, path: &str) -> Result<Entry, FileError> {
     for _ in 0..ATTEMPTS {
-        let admitted = root.admit(path, LastLink::Follow)?;
+        let admitted = root.admit_change(path, LastLink::Follow)?;
         let (parent, missing, name, live) = match admitted.place {
             Place::Directory(_) => return Err(FileError::new(path, FileFault::IsDirectory)),
             Place::BelowFile => return Err(FileError::new(path, FileFault::NotADirectory)),

@@ -40,7 +40,8 @@ pub enum Cause {
 impl Failure {
     /// A failure about a file, in the words of the part it comes from.
     pub(crate) fn new(cause: Cause, path: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { cause, path: path.into(), target: None, text: text.into() }
+        let path = crate::spelling::tell(path.into());
+        Self { cause, path, target: None, text: text.into() }
     }
 }
 

@@ -71,9 +71,10 @@ fn oddities(patch: &Patch) -> Vec<String> {
     notes
 }
 
-/// `PATH: REASON`, for the model.
+/// `PATH: REASON`, for the model; without a path, it is about the text itself.
 fn failure(cause: Cause, path: &str, reason: &str) -> Failure {
-    Failure::new(cause, path, format!("{path}: {reason}\nNothing was changed."))
+    let about = if path.is_empty() { String::new() } else { format!("{path}: ") };
+    Failure::new(cause, path, format!("{about}{reason}\nNothing was changed."))
 }
 
 fn unfit(error: &HunkContextError) -> Unfit {
@@ -136,7 +137,10 @@ impl Applied {
         let outcome = first_that_is_there(section, |path| {
             let moved = change.edit(path, Intent::PatchUpdate, |text, _| {
                 match apply_hunks(path, text, &section.hunks) {
-                    Ok(applied) => Ok((applied.text, applied.moved)),
+                    Ok(applied) => {
+                        *text = applied.text;
+                        Ok(applied.moved)
+                    }
                     Err(error) => Err(unfit(&error)),
                 }
             })?;

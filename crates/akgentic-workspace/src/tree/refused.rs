@@ -43,6 +43,7 @@ pub fn file_refusal(error: &FileError) -> Refusal {
         FileFault::NotUtf8 { .. } => Code::File(FileCode::NotUtf8),
         FileFault::TooLarge { .. } => Code::File(FileCode::TooLarge),
         FileFault::LinkLoop => Code::File(FileCode::LinkLoop),
+        FileFault::Repository => Code::File(FileCode::Repository),
         FileFault::Unsteady | FileFault::Cancelled | FileFault::RootGone | FileFault::Io(_) => {
             Code::File(FileCode::Other)
         }

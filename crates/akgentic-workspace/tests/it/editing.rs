@@ -2,13 +2,17 @@
 
 use std::time::Duration;
 
+use akgentic_workspace::EditItem;
 use akgentic_workspace::diff::{unified, unified_exact};
 use akgentic_workspace::edit::{Miss, Strategy, find, substitute};
 use akgentic_workspace::text::LineEnding;
+use akgentic_workspace::tree::{Stop, TreeOptions};
 use proptest::prelude::{
     Just, any, prop_assert, prop_assert_eq, prop_assume, prop_oneof, proptest,
 };
 use proptest::strategy::Strategy as _;
+
+use crate::tree::Tree;
 
 /// What work on these texts stays far below, on a busy machine too, unless it takes the square of
 /// their lines.
@@ -208,5 +212,91 @@ proptest! {
             diff.lines().skip(2).filter(|line| !line.starts_with([skip, '@', '\\'])).count() <= text.split('\n').count()
         };
         prop_assert!(count(&before, '+') && count(&after, '-'));
+    }
+}
+
+/// Ann, who has read the one file there is.
+fn tree_with(content: &str) -> (Tree, std::sync::Arc<akgentic_workspace::tree::Tree>) {
+    let tree = Tree::new();
+    tree.put("f", content);
+    let owner = akgentic_workspace::tree::Tree::open(tree.files(), TreeOptions::default());
+    let owner = owner.expect("an owner");
+    owner.read("ann", "f").expect("a file");
+    (tree, owner)
+}
+
+fn item(old: impl Into<String>, new: impl Into<String>) -> EditItem {
+    let (old_string, new_string) = (old.into(), new.into());
+    EditItem { path: "f".to_owned(), old_string, new_string, replace_all: false }
+}
+
+#[test]
+fn thousands_of_edits_of_a_large_file_take_seconds() {
+    const LINES: usize = 100_000;
+    const EDITS: usize = 4000;
+    let line = |number: usize| format!("line {number:06}: {}\n", "text ".repeat(8));
+    let content: String = (0..LINES).map(line).collect();
+    let (tree, owner) = tree_with(&content);
+    let at = |edit: usize| edit * (LINES / EDITS) + 3;
+    let edits: Vec<_> = (0..EDITS)
+        .map(|edit| item(format!("line {:06}:", at(edit)), format!("edit {edit}\nline:")))
+        .collect();
+    let started = std::time::Instant::now();
+    owner.multi_edit("ann", &edits).expect("edited");
+    assert!(started.elapsed() < LONG, "{:?}", started.elapsed());
+    let mut expected: Vec<String> = (0..LINES).map(line).collect();
+    for edit in 0..EDITS {
+        let line = &mut expected[at(edit)];
+        *line = format!("edit {edit}\nline:{}", &line[12..]);
+    }
+    assert!(tree.bytes("f") == expected.concat().into_bytes());
+}
+
+#[test]
+fn more_edits_than_a_call_may_make_are_refused() {
+    let (tree, owner) = tree_with("a\n");
+    let edits = vec![item("a", "a"); 10_001];
+    let Err(Stop::Refused(refusal)) = owner.multi_edit("ann", &edits) else { panic!("refused") };
+    assert_eq!(refusal.code.as_str(), "too_many");
+    assert!(refusal.to_string().contains("at most 10000 edits"), "{refusal}");
+    assert_eq!(tree.bytes("f"), b"a\n");
+    // Each of these is looked for in all of a large file, by every strategy there is.
+    let large = "x y\n".repeat(2_000_000) + "a b c\n";
+    let (tree, owner) = tree_with(&large);
+    let edits: Vec<_> = (0..1000)
+        .map(|n| {
+            item(
+                format!("a  b  {}", if n == 0 { "c".to_owned() } else { n.to_string() }),
+                format!("a b {}", n + 1),
+            )
+        })
+        .collect();
+    let started = std::time::Instant::now();
+    let Err(Stop::Refused(refusal)) = owner.multi_edit("ann", &edits) else { panic!("refused") };
+    assert_eq!(refusal.code.as_str(), "too_many");
+    assert!(started.elapsed() < 6 * LONG, "{:?}", started.elapsed());
+    assert!(tree.bytes("f") == large.into_bytes());
+}
+
+proptest! {
+    /// A batch gives what its edits give one after the other, and what it says is the same.
+    #[test]
+    fn a_batch_is_its_edits_in_order(
+        content in "(ab?|c| |\t|\r?\n){0,24}",
+        edits in proptest::collection::vec(("[abc \n]{1,4}", "[abx\n]{0,4}", any::<bool>()), 1..6),
+    ) {
+        let mut text = content.clone();
+        let outcome = edits.iter().try_for_each(|(old, new, all)| {
+            substitute(&text, old, new, *all, false).map(|edited| text = edited.text)
+        });
+        let (tree, owner) = tree_with(&content);
+        let items: Vec<_> = edits
+            .iter()
+            .map(|(old, new, all)| EditItem { replace_all: *all, ..item(old, new) })
+            .collect();
+        let batch = owner.multi_edit("ann", &items);
+        prop_assert_eq!(outcome.is_ok(), batch.is_ok(), "{:?}", batch);
+        let expected = if batch.is_ok() { text } else { content };
+        prop_assert_eq!(String::from_utf8(tree.bytes("f")).expect("text"), expected);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use akgentic_tool_core::{BoundTools, ExpandMediaRefs, Part, ToolCall, ToolError};
-use akgentic_workspace::WorkspaceTool;
+use akgentic_workspace::{Resource, ResourceType, WorkspaceTool, WriteEntry};
 use rustix::fs::{CWD, FileType, Mode, RenameFlags, makedev, mknodat, renameat_with};
 use serde_json::{Value, json};
 
@@ -16,6 +16,9 @@ use crate::tree::{SECRET, Tree};
 /// No answer about such things takes long or is long.
 const SOON: Duration = Duration::from_secs(10);
 const SHORT: usize = 4000;
+
+/// A name that would write lines of its own, and draw.
+const FORGED: &str = "a\nforged\r\u{1b}[2J\u{202E}x";
 
 /// Calls of a tool with a path wherever it takes one; a tool that is new has to be added. Commands need
 /// a team and are below.
@@ -64,6 +67,9 @@ async fn call_all(tools: &BoundTools, path: &str) -> Vec<(String, String)> {
             };
             assert!(text.len() < SHORT + path.len(), "{shown}: {text}");
             assert!(!text.contains(SECRET.trim()), "{shown}: {text}");
+            let acts = |c: char| c.is_control() && c != '\n' || c == '\u{202E}';
+            assert!(!text.contains(acts), "{shown}: {text:?}");
+            assert!(!text.contains("\nforged"), "{shown}: {text:?}");
             answers.push((name.clone(), text));
         }
     }
@@ -90,13 +96,103 @@ async fn every_tool_answers_about_what_is_no_ordinary_file() {
     let huge = std::fs::File::options().write(true).open(at("huge")).expect("a file");
     huge.set_len(1 << 40).expect("a length");
     let (long, deep) = ("n".repeat(300), "d/".repeat(4000));
-    paths.extend([long.as_str(), deep.as_str(), "a\0b", "", ".", "./", " ", "-rf", "a\nb"]);
+    paths.extend([long.as_str(), deep.as_str(), "a\0b", "", ".", "./", " ", "-rf", "a\nb", FORGED]);
     let tools = bind(WorkspaceTool::at(tree.root())).await;
     for path in paths {
         call_all(&tools, path).await;
         std::fs::remove_dir_all(at(" ")).ok();
     }
     tree.assert_outside_untouched();
+}
+
+/// Hooks and settings of a repository would be run by whoever uses git there next.
+#[tokio::test(flavor = "multi_thread")]
+async fn field_a11_no_tool_changes_what_git_keeps() {
+    let tree = Tree::new();
+    let kept = [".git/config", ".git/hooks/x", "vendor/a/.git/config", "b/.git", ".GIT/x"];
+    for path in kept {
+        tree.put(path, "x\n");
+    }
+    tree.link(".git/hooks", "hooks");
+    tree.link("b/.git", "file");
+    tree.put("elsewhere/config", "x\n");
+    std::fs::create_dir(tree.root().join("c")).expect("a folder");
+    tree.link("../elsewhere", "c/.git");
+    let tools = bind(WorkspaceTool::at(tree.root())).await;
+    let paths = [
+        ".git/hooks/new",
+        ".git",
+        ".git/new/deep",
+        "new/.git",
+        "new/.Git/config",
+        "./vendor/a/.git/../.git/config",
+        "hooks/x",
+        "hooks/new",
+        "file",
+        "c/.git/config",
+        "c/.git",
+        ".g\u{200d}it/config",
+    ];
+    for path in kept.into_iter().chain(paths) {
+        let root = tree.root();
+        let absolute = root.join(path);
+        for path in [path, absolute.to_str().expect("text")] {
+            for name in [
+                "workspace_write",
+                "workspace_edit",
+                "workspace_multi_edit",
+                "workspace_patch",
+                "workspace_mkdir",
+                "workspace_delete",
+            ] {
+                let mut all = calls(name, path);
+                if name == "workspace_delete" {
+                    all.push(json!({"path": path}));
+                }
+                for args in all {
+                    let said = match call(&tools, name, args.clone()).await {
+                        Ok(text) => text,
+                        Err(error @ ToolError::Fatal(_)) => panic!("{name} {args}: {error}"),
+                        Err(error) => error.to_string(),
+                    };
+                    // The link itself is no part of a repository, and may go.
+                    if path.ends_with("file") && said == format!("Deleted: {path}") {
+                        tree.link("b/.git", "file");
+                        continue;
+                    }
+                    assert!(said.contains("`.git`"), "{name} {args}: {said}");
+                }
+            }
+            let files = tree.files();
+            assert!(files.write(path, b"y").is_err(), "{path}");
+            assert!(files.mkdir(path).is_err(), "{path}");
+            let entry = |path: &str| WriteEntry { path: path.to_owned(), data: b"y".to_vec() };
+            assert!(files.write_many(&[entry("ok"), entry(path)]).is_err(), "{path}");
+            assert!(!root.join("ok").exists());
+        }
+    }
+    for path in kept.into_iter().chain(["elsewhere/config"]) {
+        assert_eq!(tree.bytes(path), b"x\n", "{path}");
+        let read = call(&tools, "workspace_read", json!({"path": path})).await;
+        assert_eq!(read.expect("reading is free"), "1     x");
+    }
+    assert!(!tree.root().join("new").exists());
+    // Names that only begin like it are those of ordinary files.
+    for path in [".gitignore", ".gitattributes", "a.git/x", ".github/x", "git"] {
+        let write = json!({"path": path, "content": "1\n"});
+        call(&tools, "workspace_write", write).await.expect(path);
+    }
+    // A seed is a write like any other.
+    let resource = Resource {
+        file_name: ".git/hooks/seed".to_owned(),
+        file_type: ResourceType::Text,
+        content: "y".to_owned(),
+    };
+    let card = WorkspaceTool { resources: vec![resource], ..WorkspaceTool::at(tree.root()) };
+    let observer = akgentic_tool_core::Observer::unattached().build();
+    let factory = akgentic_tool_core::ToolFactory::new(vec![card.into()]);
+    assert!(factory.bind(&observer).await.is_err());
+    assert!(!tree.root().join(".git/hooks/seed").exists());
 }
 
 /// Does `work` while the folder `spot` and the link `planted` swap their names without a pause.

@@ -191,7 +191,7 @@ fn a_name_that_no_commit_may_hold_keeps_nothing_else_out() {
     assert_eq!(place.git(&["ls-tree", "-r", "--name-only", "HEAD"]), ".gitignore\na\n");
     assert_eq!(tree.journal().skipped.reserved, 5);
     for round in 0..8 {
-        for path in ["c/git~1", "c/.git/x", "c/Git~1/x", "b/a"] {
+        for path in ["c/git~1", "c/GIT~1", "c/Git~1/x", "b/a"] {
             tree.write("a", path, &format!("{round}\n")).expect("a write");
         }
         assert!(tree.settle_journal(PATIENCE));
@@ -202,6 +202,97 @@ fn a_name_that_no_commit_may_hold_keeps_nothing_else_out() {
     assert_eq!(place.git(&["cat-file", "blob", "HEAD:b/a"]), "7\n");
     assert_eq!(place.git(&["ls-tree", "-r", "--name-only", "HEAD"]), ".gitignore\na\nb/a\n");
     place.git(&["fsck", "--strict"]);
+}
+
+/// Of such a link, no commit may hold what it may hold of a file.
+#[test]
+fn a_link_that_no_commit_may_hold_keeps_nothing_else_out() {
+    let place = Place::new();
+    place.put("a", "1\n");
+    place.put("sub/.gitmodules", "[submodule \"x\"]\n\tpath = x\n\turl = https://x.test/x\n");
+    let link = |path: &str| {
+        std::os::unix::fs::symlink("a", place.root().join(path)).expect("a link");
+    };
+    link(".gitmodules");
+    let tree = place.tree(ScanLimits::default());
+    assert_eq!(
+        place.git(&["ls-tree", "-r", "--name-only", "HEAD"]),
+        ".gitignore\na\nsub/.gitmodules\n"
+    );
+    assert_eq!(tree.journal().skipped.reserved, 1);
+    fs::remove_file(place.root().join("sub/.gitmodules")).expect("a file");
+    link("sub/.gitmodules");
+    for round in 0..8 {
+        tree.write("a", "b", &format!("{round}\n")).expect("a write");
+        assert!(tree.settle_journal(PATIENCE));
+    }
+    let report = tree.journal();
+    assert_eq!((report.state, report.lost), (JournalState::On, 0));
+    assert_eq!(place.git(&["ls-tree", "-r", "--name-only", "HEAD"]), ".gitignore\na\nb\n");
+    place.git(&["fsck", "--strict"]);
+}
+
+/// Submodules, trees of other repositories and repositories within have a `.git` of some kind.
+#[test]
+fn files_beside_a_git_file_or_folder_are_recorded_and_it_is_not() {
+    let place = Place::new();
+    place.put("store/HEAD", "ref: refs/heads/main\n");
+    place.put("module/.git", "gitdir: ../.git/modules/module\n");
+    place.put("module/a", "1\n");
+    place.put("worktree/.git", "gitdir: /nowhere/.git/worktrees/x\n");
+    place.put("worktree/deep/b", "1\n");
+    place.put("broken/.git/objects/no", "object\n");
+    place.put("broken/c", "1\n");
+    place.put("linked/d", "1\n");
+    std::os::unix::fs::symlink("../store", place.root().join("linked/.git")).expect("a link");
+    place.put("bare.git/HEAD", "ref: refs/heads/main\n");
+    place.put("bare.git/objects/e", "1\n");
+    place.put(".gitmodules", "[submodule \"module\"]\n\tpath = module\n\turl = https://x.test/m\n");
+    let tree = place.tree(ScanLimits::default());
+    for path in ["module/a", "worktree/deep/b", "broken/c", "linked/d", "bare.git/config"] {
+        tree.read("a", path).ok();
+        tree.write("a", path, "2\n").expect("a write");
+    }
+    assert!(tree.settle_journal(PATIENCE));
+    assert_eq!(tree.journal().state, JournalState::On);
+    assert_eq!(
+        place.git(&["ls-tree", "-r", "--name-only", "HEAD"]),
+        ".gitignore\n.gitmodules\nbare.git/HEAD\nbare.git/config\nbare.git/objects/e\nbroken/c\n\
+         linked/d\nmodule/a\nstore/HEAD\nworktree/deep/b\n"
+    );
+    place.git(&["fsck", "--strict"]);
+}
+
+/// Whatever becomes of the repository meanwhile, changes are made, and recorded again when they can be.
+#[test]
+fn a_repository_that_is_damaged_meanwhile_stops_nobody() {
+    let damages: [(&str, fn(&std::path::Path)); 5] = [
+        ("removed", |git| fs::remove_dir_all(git).expect("a folder")),
+        ("no HEAD", |git| fs::remove_file(git.join("HEAD")).expect("a file")),
+        ("HEAD is nonsense", |git| {
+            fs::write(git.join("HEAD"), "\0\u{7f}nonsense").expect("a file")
+        }),
+        ("no objects", |git| fs::remove_dir_all(git.join("objects")).expect("a folder")),
+        ("the branch is nonsense", |git| {
+            fs::write(git.join("refs/heads/master"), "0".repeat(40)).expect("a file");
+        }),
+    ];
+    for (what, damage) in damages {
+        let place = Place::new();
+        let tree = place.tree(ScanLimits::default());
+        tree.write("a", "before", "1\n").expect("a write");
+        assert!(tree.settle_journal(PATIENCE), "{what}");
+        damage(&place.git_dir());
+        for round in 0..12 {
+            tree.write("a", "during", &format!("{round}\n")).expect(what);
+            assert!(tree.settle_journal(PATIENCE), "{what}");
+        }
+        let report = tree.journal();
+        assert!(report.state == JournalState::On || report.lost > 0, "{what}: {report:?}");
+        drop(tree);
+        let during = fs::read(place.root().join("during"));
+        assert_eq!(during.expect("a file"), b"11\n", "{what}");
+    }
 }
 
 #[test]

@@ -45,6 +45,8 @@ mod serial;
 #[cfg(test)]
 mod sharing;
 #[cfg(test)]
+mod spelling;
+#[cfg(test)]
 mod team;
 #[cfg(test)]
 mod tools;

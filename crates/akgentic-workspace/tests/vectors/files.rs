@@ -58,7 +58,7 @@ pub(crate) fn path_validation(case: &Value) -> Outcome {
             let folder = Folder::new(&input["tree"]);
             let path = folder.fill(input["path"].as_str().expect("a path"));
             let got = match folder.files().root().resolve(&path) {
-                Ok(rel) => json!({"ok": rel.to_string()}),
+                Ok(rel) => json!({"ok": rel.as_path().to_string_lossy()}),
                 Err(error) => failed(&error),
             };
             if !is_informative(case) {

@@ -4,10 +4,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
 
-use akgentic_sandbox::{Backend as _, BackendError, Ended, Fence, Level, Local, Network};
+use akgentic_sandbox::{Backend as _, BackendError, Ended, Fence, Level, Local, Network, Place};
 use tokio_util::sync::CancellationToken;
 
-use crate::parts::{Stage, bash, command, processes_with, said, unlikely, within};
+use crate::parts::{Stage, bash, command, names, processes_with, said, unlikely, within};
 
 /// The child of the shell keeps the pipe open and goes on writing; the whole group has to go.
 #[tokio::test(flavor = "multi_thread")]
@@ -309,4 +309,70 @@ async fn private_folders_are_gone_whatever_a_command_made_of_them() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     panic!("{} is left", private.display());
+}
+
+/// Tell this program to be a host: the folder of its workspace, and what to run there.
+#[cfg(target_os = "linux")]
+const HOST_FOLDER: &str = "AKGENTIC_TEST_HOST_FOLDER";
+#[cfg(target_os = "linux")]
+const HOST_SCRIPT: &str = "AKGENTIC_TEST_HOST_SCRIPT";
+
+/// The host of the test below, in a process of its own; alone it does nothing.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn acts_as_a_host() {
+    let (Some(folder), Ok(script)) = (std::env::var_os(HOST_FOLDER), std::env::var(HOST_SCRIPT))
+    else {
+        return;
+    };
+    let place = Place { team_id: "t".to_owned(), workspace_id: None, directory: folder.into() };
+    let session = Local::default().start(place).await.expect("a session");
+    session.run(bash(&script)).await.expect("a run");
+}
+
+/// Nobody is there to end them any more, and nobody has to come by.
+#[cfg(target_os = "linux")]
+#[test]
+fn commands_of_a_killed_host_are_ended() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let temporary = folder.path().join("tmp");
+    fs::create_dir(&temporary).expect("a folder");
+    let host = |script: &str| {
+        std::process::Command::new(std::env::current_exe().expect("this program"))
+            .args(["--exact", "serial::local::acts_as_a_host", "--nocapture"])
+            .env(HOST_FOLDER, folder.path().join("ws"))
+            .env(HOST_SCRIPT, script)
+            .env("TMPDIR", &temporary)
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("a host")
+    };
+    let mark = unlikely(3099);
+    let sleeps = |count: usize| {
+        let end = Instant::now() + Duration::from_secs(20);
+        loop {
+            let found = processes_with(&format!("sleep {mark}"));
+            let found = found.iter().filter(|line| line.starts_with("sleep")).count();
+            if found == count || Instant::now() > end {
+                return found;
+            }
+            std::thread::park_timeout(Duration::from_millis(20));
+        }
+    };
+    // One in a session of its own, one that lost its parents, one that is waited for.
+    let script = format!(
+        "setsid sleep {mark} & (setsid sh -c 'sleep {mark} & exit' &) ; trap '' TERM HUP; sleep {mark}"
+    );
+    let mut killed = host(&script);
+    assert_eq!(sleeps(3), 3, "all are up");
+    killed.kill().expect("killed");
+    killed.wait().expect("it ended");
+    let started = Instant::now();
+    assert_eq!(sleeps(0), 0);
+    within(Duration::from_secs(10), started);
+    // What it left beside them goes with the next one.
+    assert_eq!(names(&temporary).len(), 1);
+    assert!(host("true").wait().expect("it ended").success());
+    assert_eq!(names(&temporary), Vec::<String>::new());
 }
