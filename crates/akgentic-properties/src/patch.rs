@@ -81,14 +81,18 @@ fn reads_back(section: &Section) {
 
 /// A section as a patch.
 fn written(section: &Section) -> String {
-    let quoted = |side: &str| {
-        let path = section.path.replace('\\', r"\\").replace('"', "\\\"");
-        format!("\"{side}/{}\"", path.replace('\n', r"\n").replace('\r', r"\r"))
+    let path = &section.path;
+    // The path is spelled as it is shown; only space at its end would be lost without quotes.
+    let named = |side: &str| {
+        if path.trim_end() == path {
+            return format!("{side}/{path}");
+        }
+        format!("\"{side}/{}\"", path.replace('\\', r"\\").replace('"', "\\\""))
     };
     let (old, new) = match section.kind {
-        SectionKind::Create => ("/dev/null".to_owned(), quoted("b")),
-        SectionKind::Update => (quoted("a"), quoted("b")),
-        SectionKind::Delete => (quoted("a"), "/dev/null".to_owned()),
+        SectionKind::Create => ("/dev/null".to_owned(), named("b")),
+        SectionKind::Update => (named("a"), named("b")),
+        SectionKind::Delete => (named("a"), "/dev/null".to_owned()),
     };
     let hunks: String = section.hunks.iter().map(written_hunk).collect();
     format!("--- {old}\n+++ {new}\n{hunks}")

@@ -55,7 +55,7 @@ pub(crate) fn ensure() {
         match start() {
             Ok(child) => *place = Some(child),
             Err(error) => {
-                tracing::warn!(%error, "nobody ends commands when this process is killed")
+                tracing::warn!(%error, "nobody ends commands when this process is killed");
             }
         }
     }

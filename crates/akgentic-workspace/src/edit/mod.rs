@@ -16,7 +16,7 @@ use crate::lines::Text;
 
 pub use fuzzy::{FUZZY_THRESHOLD, Windows, windows};
 pub use substitute::{Edited, Miss, substitute};
-pub(crate) use substitute::{Replaced, substitute_in};
+pub(crate) use substitute::{Substituted, substitute_in};
 
 /// Most places of which the positions are kept.
 const PLACES_MAX: usize = 1000;

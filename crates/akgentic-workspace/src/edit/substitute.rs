@@ -25,7 +25,7 @@ pub struct Edited {
 
 /// What a replacement did to a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Replaced {
+pub(crate) struct Substituted {
     pub strategy: Strategy,
     pub verbatim: bool,
     /// How many places there were.
@@ -40,7 +40,7 @@ pub(crate) struct Replaced {
     breaks: usize,
 }
 
-impl Replaced {
+impl Substituted {
     /// Lines of the first place in the text as it was, counted from 1; what stood before that place
     /// stands there in `text` still.
     pub(crate) fn lines(&self, text: &str) -> (usize, usize) {
@@ -124,7 +124,7 @@ pub(crate) fn substitute_in(
     replacement: &str,
     all: bool,
     exact_only: bool,
-) -> Result<Replaced, Miss> {
+) -> Result<Substituted, Miss> {
     let Some(found) = find(content, anchor, exact_only) else {
         let blank = anchor.trim().is_empty();
         return Err(if blank { Miss::Blank } else { Miss::NotFound });
@@ -137,9 +137,7 @@ pub(crate) fn substitute_in(
     let first = found.range();
     let at = whole_breaks(content, first.clone()).start;
     let breaks = breaks_within(content, &first);
-    let (replaced, changed) = if !all {
-        (1, replace_one(content, first, replacement)?)
-    } else {
+    let (replaced, changed) = if all {
         let (text, replaced) = if found.strategy == Strategy::Exact && !anchor.is_empty() {
             let places = memchr::memmem::find_iter(content.as_bytes(), anchor);
             replace(content, places.map(|at| at..at + anchor.len()), replacement)?
@@ -149,9 +147,11 @@ pub(crate) fn substitute_in(
         let changed = text != *content;
         *content = text;
         (replaced, changed)
+    } else {
+        (1, replace_one(content, first, replacement)?)
     };
     let Found { strategy, verbatim, count: places, .. } = found;
-    Ok(Replaced { strategy, verbatim, places, replaced, changed, at, breaks })
+    Ok(Substituted { strategy, verbatim, places, replaced, changed, at, breaks })
 }
 
 /// Replaces one place; tells whether that makes another text.

@@ -444,7 +444,7 @@ mod tests {
     #[expect(clippy::disallowed_methods, reason = "the journal lies outside the tree")]
     fn a_repository_that_hangs_does_not_hold_up_the_end() {
         let outer = tempfile::tempdir().expect("a folder");
-        let root = Root::create(&outer.path().join("tree")).expect("a root");
+        let root = Root::create(outer.path().join("tree")).expect("a root");
         let mut journal = Journal::open(&root, ScanLimits::default()).expect("a journal");
         std::fs::write(outer.path().join("tree/a"), "1").expect("a file");
         journal.look();

@@ -116,16 +116,15 @@ impl<'t> Change<'t> {
     ) -> Result<T, Stop> {
         let at = self.judged(path, intent, None)?;
         let Some(entry) = self.entries.get_mut(at) else { return Err(vanished(path)) };
-        let (mut text, is_draft) = match &mut entry.next {
-            Next::Draft(text) => (std::mem::take(text), true),
-            _ => {
-                let current = entry.current().unwrap_or_default();
-                let Ok(current) = std::str::from_utf8(current) else {
-                    let error = not_text(path, current);
-                    return Err(file_refusal(&error).into());
-                };
-                (current.to_owned(), false)
-            }
+        let (mut text, is_draft) = if let Next::Draft(text) = &mut entry.next {
+            (std::mem::take(text), true)
+        } else {
+            let current = entry.current().unwrap_or_default();
+            let Ok(current) = std::str::from_utf8(current) else {
+                let error = not_text(path, current);
+                return Err(file_refusal(&error).into());
+            };
+            (current.to_owned(), false)
         };
         let exact_only = entry.permit.exact_only;
         let changed = change(&mut text, exact_only);

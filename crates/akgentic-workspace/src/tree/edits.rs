@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::change::{Change, Stop, Unfit};
 use super::failure::{Cause, Failure};
 use crate::diff::describe;
-use crate::edit::{Miss, Replaced, Strategy, substitute_in};
+use crate::edit::{Miss, Strategy, Substituted, substitute_in};
 use crate::gate::{Code, FileCode, Intent, Refusal};
 use crate::models::EditItem;
 use crate::patch::closest;
@@ -95,7 +95,13 @@ impl Edits {
 }
 
 /// What the model is told of an edit besides the diff.
-fn note(edited: &Replaced, text: &str, several: bool, index: usize, all: bool) -> Option<String> {
+fn note(
+    edited: &Substituted,
+    text: &str,
+    several: bool,
+    index: usize,
+    all: bool,
+) -> Option<String> {
     let which = if several { format!("edit {}: ", index + 1) } else { String::new() };
     let lines = || match edited.lines(text) {
         (first, last) if first == last => format!("line {first}"),

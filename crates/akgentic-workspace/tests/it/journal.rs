@@ -266,11 +266,12 @@ fn files_beside_a_git_file_or_folder_are_recorded_and_it_is_not() {
 /// Whatever becomes of the repository meanwhile, changes are made, and recorded again when they can be.
 #[test]
 fn a_repository_that_is_damaged_meanwhile_stops_nobody() {
-    let damages: [(&str, fn(&std::path::Path)); 5] = [
+    type Damage = fn(&std::path::Path);
+    let damages: [(&str, Damage); 5] = [
         ("removed", |git| fs::remove_dir_all(git).expect("a folder")),
         ("no HEAD", |git| fs::remove_file(git.join("HEAD")).expect("a file")),
         ("HEAD is nonsense", |git| {
-            fs::write(git.join("HEAD"), "\0\u{7f}nonsense").expect("a file")
+            fs::write(git.join("HEAD"), "\0\u{7f}nonsense").expect("a file");
         }),
         ("no objects", |git| fs::remove_dir_all(git.join("objects")).expect("a folder")),
         ("the branch is nonsense", |git| {
