@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use akgentic_workspace::journal::{JournalState, ScanLimits};
 use akgentic_workspace::lease::ExecOutcome;
-use akgentic_workspace::tree::{RunSettings, Tree, TreeOptions};
+use akgentic_workspace::tree::{RunSettings, Stop, Tree, TreeOptions};
 use akgentic_workspace::{Filesystem, Root};
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -294,6 +294,61 @@ fn a_repository_that_is_damaged_meanwhile_stops_nobody() {
         let during = fs::read(place.root().join("during"));
         assert_eq!(during.expect("a file"), b"11\n", "{what}");
     }
+}
+
+/// Many at once, most of them refused with a large diff: no change is lost, nobody waits for long, and
+/// every change is in the history.
+#[test]
+fn a_flood_of_changes_and_refusals_loses_none() {
+    const FILES: usize = 3;
+    const ROUNDS: usize = 12;
+    let place = Place::new();
+    let filling = "the same line as ever\n".repeat(2000);
+    for file in 0..FILES {
+        place.put(&format!("f{file}"), &format!("0\n{filling}"));
+    }
+    let tree = place.tree(ScanLimits::default());
+    let number = |bytes: &[u8]| -> usize {
+        let text = std::str::from_utf8(bytes).expect("text");
+        text.lines().next().and_then(|line| line.parse().ok()).expect("a number")
+    };
+    let started = Instant::now();
+    let counts: Vec<(usize, usize)> = std::thread::scope(|scope| {
+        let agents: Vec<_> = (0..32)
+            .map(|agent| {
+                let (tree, filling) = (&tree, &filling);
+                scope.spawn(move || {
+                    let (name, mut made, mut refused) = (format!("a{agent}"), 0, 0);
+                    for round in 0..ROUNDS {
+                        let path = format!("f{}", (agent + round) % FILES);
+                        let seen = number(&tree.read(&name, &path).expect("a file"));
+                        std::thread::yield_now();
+                        match tree.write(&name, &path, &format!("{}\n{filling}", seen + 1)) {
+                            Ok(()) => made += 1,
+                            Err(Stop::Refused(refusal)) => {
+                                assert!(refusal.to_string().len() < 20_000, "{refusal}");
+                                refused += 1;
+                            }
+                            Err(stop) => panic!("{stop:?}"),
+                        }
+                    }
+                    (made, refused)
+                })
+            })
+            .collect();
+        agents.into_iter().map(|agent| agent.join().expect("an agent")).collect()
+    });
+    assert!(started.elapsed() < Duration::from_mins(1), "{:?}", started.elapsed());
+    let made: usize = counts.iter().map(|(made, _)| made).sum();
+    let refused: usize = counts.iter().map(|(_, refused)| refused).sum();
+    assert_eq!(made + refused, 32 * ROUNDS);
+    let file = |file: usize| fs::read(place.root().join(format!("f{file}"))).expect("a file");
+    assert_eq!((0..FILES).map(|at| number(&file(at))).sum::<usize>(), made, "no change is lost");
+    assert!(tree.settle_journal(PATIENCE));
+    let report = tree.journal();
+    assert_eq!((report.state, report.lost), (JournalState::On, 0));
+    let writes = place.subjects().iter().filter(|subject| subject.contains(" write: ")).count();
+    assert_eq!(writes, made);
 }
 
 #[test]
