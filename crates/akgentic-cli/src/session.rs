@@ -10,7 +10,7 @@ use akgentic::tool::{Capabilities, Content, DispatchOutcome, ToolHostConfig, Too
 const GRACE: Duration = Duration::from_secs(30);
 
 /// Most hosts: each keeps its tools and what they hold.
-const HOSTS_MAX: usize = 256;
+const HOSTS_MAX: usize = 1024;
 
 /// Longest name of a host in bytes.
 const NAME_MAX: usize = 256;

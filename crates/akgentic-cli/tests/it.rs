@@ -213,7 +213,6 @@ mod akgentic {
         assert_eq!(answers[1]["ok"], json!(true));
     }
 
-    /// Each line that is no request is answered as such, and the next one as if nothing had been.
     #[test]
     fn agents_are_bounded() {
         let world = world();
@@ -221,15 +220,15 @@ mod akgentic {
             let list = json!({"agent": agent, "tool": "workspace_list"});
             format!("{list}\n")
         };
-        let mut input: String = (0..258).map(|number| request(&number.to_string())).collect();
+        let mut input: String = (0..1026).map(|number| request(&number.to_string())).collect();
         input += &request("0");
         input += &request(&"n".repeat(1000));
         let answers = lines(&world.cards, input.as_bytes());
         let refused: Vec<usize> =
             (0..answers.len()).filter(|at| answers[*at]["ok"] == json!(false)).collect();
-        assert_eq!(refused, [256, 257, 259]);
-        let message = answers[256]["message"].as_str().expect("a message");
-        assert!(message.contains("at most 256 agents"), "{message}");
+        assert_eq!(refused, [1024, 1025, 1027]);
+        let message = answers[1024]["message"].as_str().expect("a message");
+        assert!(message.contains("at most 1024 agents"), "{message}");
     }
 
     /// Who stops reading holds up the answers, and nobody who wants an end.
@@ -266,6 +265,7 @@ mod akgentic {
         assert_eq!(code, Some(143));
     }
 
+    /// Each line that is no request is answered as such, and the next one as if nothing had been.
     #[test]
     fn hostile_lines_are_answered_one_by_one() {
         let world = world();
