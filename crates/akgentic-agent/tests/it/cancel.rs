@@ -59,6 +59,35 @@ async fn a_cancel_drops_a_request_that_hangs() {
     assert_eq!(errors(&world), 0);
 }
 
+/// All of them mean the one run that is there; none is left over for a later one.
+#[tokio::test]
+async fn a_storm_of_cancels_ends_one_run() {
+    const STORM: usize = 300;
+    let asked = Moment::new();
+    let world = hangs_once("@A", &asked).world().await;
+    world.configured(config("@A")).await;
+    world.human_says("@A", "one").await;
+    asked.wait().await;
+    let mut cancels = Vec::new();
+    for _ in 0..STORM {
+        cancels.push(world.says("@Human", "@A", CancelMessage::default()).await);
+    }
+    world.records.wait_for_turns_of("@A", 1).await;
+    world.human_says("@A", "two").await;
+    world
+        .records
+        .wait(|records| records.sent_to("@Human").iter().any(|(_, _, said)| said.contains("two")))
+        .await;
+    let closings = world.records.closings();
+    for cancel in &cancels {
+        assert_eq!(closings[cancel].len(), 1, "{:?}", closings[cancel]);
+    }
+    let told = world.records.sent_to("@Human");
+    let interrupted = told.iter().filter(|(_, _, said)| said == "Run interrupted.").count();
+    assert_eq!((interrupted, told.len()), (1, 2), "{told:?}");
+    assert_eq!(errors(&world), 0);
+}
+
 #[tokio::test(start_paused = true)]
 async fn every_call_of_a_cancelled_batch_is_closed_with_what_happened() {
     let players = Players::default().plays("@A", |input| async move {
