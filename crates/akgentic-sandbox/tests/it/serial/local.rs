@@ -58,10 +58,15 @@ async fn an_orphan_with_a_session_of_its_own_is_found() {
 async fn a_cancelled_run_has_a_grace_and_is_gone() {
     let stage = Stage::local().await;
     let cancel = CancellationToken::new();
-    let script = "trap 'echo cleaned; exit 3' TERM; echo up; while true; do sleep 0.05; done";
+    let script =
+        "trap 'echo cleaned; exit 3' TERM; echo up; touch up; while true; do sleep 0.05; done";
     let run = bash(script).cancelled_by(cancel.clone());
+    let up = stage.root().join("up");
     let stop = async {
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        let end = Instant::now() + Duration::from_secs(30);
+        while !up.exists() && Instant::now() < end {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
         cancel.cancel();
     };
     let (outcome, ()) = tokio::join!(stage.run(run), stop);
